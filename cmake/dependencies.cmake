@@ -1,0 +1,122 @@
+# Finds the libraries. LAKEBED_LIBRARIES are linked from the system; LAKEBED_EMBEDDED_OBJECTS are compiled from the
+# sources that tools/setup.sh fetched and become part of our library.
+
+set(setup_hint "run tools/setup.sh")
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(PkgConfig QUIET)
+if(NOT PKG_CONFIG_FOUND)
+    message(FATAL_ERROR "pkg-config is missing: ${setup_hint}")
+endif()
+
+set(deps "${LAKEBED_DEPS}")
+if(NOT deps)
+    set(deps "$ENV{LAKEBED_DEPS}")
+endif()
+if(NOT deps)
+    set(deps "${PROJECT_SOURCE_DIR}/.deps")
+endif()
+
+set(LAKEBED_LIBRARIES)
+set(LAKEBED_EMBEDDED_OBJECTS)
+set(LAKEBED_PC_REQUIRES)             # for lakebed.pc: packages a static link needs
+set(LAKEBED_CONFIG_PACKAGES)         # for lakebed-config.cmake: CMake packages, likewise
+add_library(lakebed_embedded_headers INTERFACE)
+
+# A package of the system, as the target PkgConfig::NAME.
+function(lakebed_require NAME MODULE)
+    pkg_check_modules(${NAME} QUIET IMPORTED_TARGET ${MODULE})
+    if(NOT ${NAME}_FOUND)
+        message(FATAL_ERROR "${MODULE} is missing: ${setup_hint}")
+    endif()
+    set(LAKEBED_LIBRARIES ${LAKEBED_LIBRARIES} PkgConfig::${NAME} PARENT_SCOPE)
+    set(LAKEBED_PC_REQUIRES ${LAKEBED_PC_REQUIRES} ${MODULE} PARENT_SCOPE)
+endfunction()
+
+# Fetched sources as objects; their warnings are not ours to mend, nor is what only the strictest reading forbids.
+function(lakebed_embed NAME)
+    add_library(${NAME} OBJECT ${ARGN})
+    target_compile_options(${NAME} PRIVATE -w)
+    if("undefined" IN_LIST sanitizers)
+        target_compile_options(${NAME} PRIVATE -fno-sanitize=undefined)
+    endif()
+    set(LAKEBED_EMBEDDED_OBJECTS ${LAKEBED_EMBEDDED_OBJECTS} $<TARGET_OBJECTS:${NAME}> PARENT_SCOPE)
+endfunction()
+
+# ---- xxHash, jansson
+
+lakebed_require(XXHASH libxxhash)
+lakebed_require(JANSSON jansson)
+
+# ---- nanoarrow with IPC
+
+set(nanoarrow_least 0.8)
+pkg_check_modules(NANOARROW QUIET IMPORTED_TARGET "nanoarrow>=${nanoarrow_least}" "nanoarrow-ipc>=${nanoarrow_least}")
+if(NOT NANOARROW_FOUND)
+    find_package(nanoarrow ${nanoarrow_least} CONFIG QUIET)
+endif()
+if(NANOARROW_FOUND AND TARGET PkgConfig::NANOARROW)
+    message(STATUS "nanoarrow: the system's")
+    list(APPEND LAKEBED_LIBRARIES PkgConfig::NANOARROW)
+    list(APPEND LAKEBED_PC_REQUIRES nanoarrow nanoarrow-ipc)
+elseif(TARGET nanoarrow::nanoarrow_ipc)
+    message(STATUS "nanoarrow: the system's")
+    list(APPEND LAKEBED_LIBRARIES nanoarrow::nanoarrow_ipc nanoarrow::nanoarrow)
+    list(APPEND LAKEBED_CONFIG_PACKAGES nanoarrow)
+elseif(EXISTS "${deps}/nanoarrow/VERSION")
+    set(root "${deps}/nanoarrow")
+    file(STRINGS "${root}/VERSION" NANOARROW_VERSION)
+    message(STATUS "nanoarrow: ${NANOARROW_VERSION} in ${root}")
+    string(REGEX MATCH "^([0-9]+)[.]([0-9]+)[.]([0-9]+)" _ "${NANOARROW_VERSION}")
+    set(NANOARROW_VERSION_MAJOR ${CMAKE_MATCH_1})
+    set(NANOARROW_VERSION_MINOR ${CMAKE_MATCH_2})
+    set(NANOARROW_VERSION_PATCH ${CMAKE_MATCH_3})
+    # Names of our own, so that a program with another nanoarrow in it can link our static library.
+    set(NANOARROW_NAMESPACE_DEFINE "#define NANOARROW_NAMESPACE LbNanoarrow")
+    set(generated "${PROJECT_BINARY_DIR}/generated")
+    configure_file("${root}/src/nanoarrow/nanoarrow_config.h.in" "${generated}/nanoarrow/nanoarrow_config.h")
+    target_include_directories(lakebed_embedded_headers SYSTEM INTERFACE
+        "${root}/src" "${generated}" "${root}/flatcc/include")
+    set(sources)
+    foreach(name common/array common/schema common/array_stream common/utils
+            ipc/codecs ipc/decoder ipc/encoder ipc/reader ipc/writer)
+        list(APPEND sources "${root}/src/nanoarrow/${name}.c")
+    endforeach()
+    foreach(name builder emitter verifier refmap)
+        list(APPEND sources "${root}/flatcc/src/runtime/${name}.c")
+    endforeach()
+    lakebed_embed(lakebed_nanoarrow ${sources})
+    target_link_libraries(lakebed_nanoarrow PRIVATE lakebed_embedded_headers)
+else()
+    message(FATAL_ERROR "nanoarrow is missing: ${setup_hint}")
+endif()
+
+# ---- BLAKE3
+
+pkg_check_modules(BLAKE3 QUIET IMPORTED_TARGET libblake3)
+if(BLAKE3_FOUND)
+    message(STATUS "BLAKE3: the system's")
+    list(APPEND LAKEBED_LIBRARIES PkgConfig::BLAKE3)
+    list(APPEND LAKEBED_PC_REQUIRES libblake3)
+elseif(EXISTS "${deps}/blake3/VERSION")
+    set(root "${deps}/blake3")
+    message(STATUS "BLAKE3: in ${root}")
+    set(sources "${root}/blake3.c" "${root}/blake3_dispatch.c" "${root}/blake3_portable.c")
+    set(blake3_definitions)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+        file(GLOB assembly "${root}/blake3_*_x86-64_unix.S")
+        list(APPEND sources ${assembly})
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+        list(APPEND sources "${root}/blake3_neon.c")
+        set(blake3_definitions BLAKE3_USE_NEON=1)
+    else()
+        set(blake3_definitions BLAKE3_USE_NEON=0 BLAKE3_NO_SSE2 BLAKE3_NO_SSE41 BLAKE3_NO_AVX2 BLAKE3_NO_AVX512)
+    endif()
+    lakebed_embed(lakebed_blake3 ${sources})
+    target_compile_definitions(lakebed_blake3 PRIVATE ${blake3_definitions})
+    target_include_directories(lakebed_embedded_headers SYSTEM INTERFACE "${root}")
+else()
+    message(FATAL_ERROR "BLAKE3 is missing: ${setup_hint}")
+endif()
+
+list(APPEND LAKEBED_LIBRARIES Threads::Threads m)
