@@ -1,0 +1,430 @@
+/* Lakebed: where every row of a directory of data files lies, and how to read it from there.
+ *
+ * One header is the whole public interface. Rules that hold everywhere:
+ *
+ * Errors    Every call that can fail returns an lb_status and, where `err` is not NULL, fills it. The
+ *           first failure is kept: it comes from the deepest place, which knows most. The library
+ *           never prints, exits or aborts.
+ * Ownership What `*_new`, `*_open` and `*_build` give is freed by the matching `*_free` or `*_close`,
+ *           which take NULL. `get`-like calls lend; a lent pointer lives as long as its owner unless
+ *           said otherwise. Strings are UTF-8 and end in NUL unless a length stands beside them.
+ * Structs   Options and results are plain structs whose first member is `struct_size`, set by the
+ *           caller to sizeof; all other members zero are the defaults.
+ * Threads   One lb_context may be used from many threads. A handle (lb_map, lb_table) may be read from
+ *           many threads at once; closing it is the caller's to order.
+ * Rows      are counted from 0; header records do not count. Sizes and offsets are bytes.
+ */
+#ifndef LAKEBED_H
+#define LAKEBED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__) && !defined(LB_STATIC)
+#define LB_API __attribute__((visibility("default")))
+#else
+#define LB_API
+#endif
+
+#define LB_VERSION_MAJOR 0
+#define LB_VERSION_MINOR 1
+#define LB_VERSION_PATCH 0
+
+/* Version of the library in use, as "0.1.0". */
+LB_API const char *lb_version(void);
+
+/* ---------------------------------------------------------------- the Arrow C interfaces
+ * As the Arrow project specifies them; the guards are the standard's own, so that several headers
+ * may define them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+/* ---------------------------------------------------------------- status and error */
+
+#define LB_STATUS_MAP(X)                                     \
+    X(OK, "success")                                         \
+    X(IO, "the file could not be read or written")           \
+    X(CORRUPT, "the bytes break the format's rules")         \
+    X(UNSUPPORTED, "valid, but not supported")               \
+    X(BUDGET, "a limit set by the caller was passed")        \
+    X(NOMEM, "out of memory")                                \
+    X(USAGE, "the call itself is wrong")                     \
+    X(NOTFOUND, "no such file, entry or column")             \
+    X(STALE, "the file changed since it was mapped")         \
+    X(CONFLICT, "another writer holds or changed the thing") \
+    X(CANCELLED, "cancelled by the caller")                  \
+    X(INTERNAL, "a fault of Lakebed itself")
+
+#define LB_STATUS_ENUM(name, text) LB_##name,
+typedef enum lb_status { LB_STATUS_MAP(LB_STATUS_ENUM) LB_STATUS_COUNT } lb_status;
+#undef LB_STATUS_ENUM
+
+/* The status in words ("the bytes break the format's rules"). Never NULL. */
+LB_API const char *lb_status_text(lb_status status);
+
+/* What went wrong and where. Held by the caller, never freed; set to LB_ERROR_INIT before the first use.
+ * Public calls clear it on entry. `message` is one line that says what was found and what was expected;
+ * `hint`, where not empty, what to do next. */
+typedef struct lb_error {
+    lb_status code;
+    int64_t offset;    /* byte in the file named by path; -1 where it does not apply */
+    int64_t row;       /* row of that file, from 0; -1 */
+    int64_t line;      /* physical line of that file, from 1; -1 */
+    char path[512];    /* empty where no file is concerned */
+    char message[512];
+    char hint[256];
+} lb_error;
+
+#define LB_ERROR_INIT { LB_OK, -1, -1, -1, "", "", "" }
+
+/* ---------------------------------------------------------------- context */
+
+typedef struct lb_context lb_context;
+
+/* Progress of a long call: `done` of `total` bytes, `files` of `total_files`. Called at most some thirty
+ * times a second, from any of the call's threads but never from two at once. */
+typedef void (*lb_progress_fn)(void *user, uint64_t done, uint64_t total, uint64_t files, uint64_t total_files);
+
+/* Something the caller may want to tell people, as "map not used: …". One line, no newline. May come from
+ * any thread, never from two at once. */
+typedef void (*lb_note_fn)(void *user, const char *note);
+
+typedef struct lb_context_options {
+    size_t struct_size;
+    unsigned threads;         /* 0: one a core */
+    uint64_t memory_limit;    /* bytes; 0: half of the machine's memory, or of the process's limit if less */
+    lb_progress_fn progress;  /* may be NULL */
+    lb_note_fn note;          /* may be NULL */
+    void *user;               /* handed to both */
+} lb_context_options;
+
+/* Make a context; `options` may be NULL. Errors: USAGE, NOMEM. */
+LB_API lb_status lb_context_new(const lb_context_options *options, lb_context **out, lb_error *err);
+
+/* Free a context. Everything opened with it must be closed before. */
+LB_API void lb_context_free(lb_context *cx);
+
+/* Ask every call that runs with this context to end soon with LB_CANCELLED. Safe in a signal handler. */
+LB_API void lb_context_cancel(lb_context *cx);
+
+/* ---------------------------------------------------------------- formats */
+
+typedef struct lb_format_info {
+    size_t struct_size;
+    const char *name;         /* "csv" */
+    const char *extensions;   /* "csv" or "parquet pq" */
+    const char *locator;      /* as in the map: "record", "row_group" … */
+    const char *options;      /* names of the read options it takes, separated by blanks */
+    bool dynamic;             /* registered at run time */
+} lb_format_info;
+
+/* Number of formats this context knows, and the one at `index`; lends its strings until the next
+ * registration. Errors: USAGE (index). */
+LB_API size_t lb_format_count(lb_context *cx);
+LB_API lb_status lb_format_at(lb_context *cx, size_t index, lb_format_info *out, lb_error *err);
+
+/* Read files with the extension `ext` (a leading dot and case are ignored) as delimited text. Replaces what
+ * served that extension, built-in or not; such files have no locator in a map (LM-76). `delimiter` is one byte and neither
+ * quote, CR nor LF. Errors: USAGE, NOMEM. */
+LB_API lb_status lb_register_delimited(lb_context *cx, const char *ext, const char *delimiter, bool has_header,
+                                       lb_error *err);
+
+/* Undo a registration; says whether there was one. */
+LB_API bool lb_unregister_format(lb_context *cx, const char *ext);
+
+/* ---------------------------------------------------------------- read options
+ * How a file is to be read, as names and values in text: the same names the command, a map and `--set` use.
+ * Structural options (delimiter, quote, escape, header, encoding, ragged, sheet) say where rows and fields
+ * are; value options (types, all-text, null, decimal, column) say what they mean. What is not set is taken
+ * from the map, or else from the format. */
+typedef struct lb_read_options lb_read_options;
+
+typedef struct lb_option_info {
+    const char *name;      /* "delimiter" */
+    const char *value;     /* what stands for the value in a help text, "D"; NULL: a flag */
+    const char *help;      /* one line */
+    bool structural;
+    bool repeatable;
+} lb_option_info;
+
+/* The table of all read options, ended by an entry whose name is NULL. Static. */
+LB_API const lb_option_info *lb_read_option_list(void);
+
+LB_API lb_status lb_read_options_new(lb_read_options **out, lb_error *err);
+LB_API void lb_read_options_free(lb_read_options *options);
+
+/* Set one option. `value` NULL or "true" sets a flag. `\t` in a delimiter is a tab.
+ * Errors: USAGE: unknown name (with a suggestion) or a value it does not take, saying which it takes. */
+LB_API lb_status lb_read_options_set(lb_read_options *options, const char *name, const char *value, lb_error *err);
+
+/* ---------------------------------------------------------------- the lake map */
+
+typedef struct lb_map lb_map;
+
+typedef enum lb_fingerprint { LB_FINGERPRINT_METADATA, LB_FINGERPRINT_BLAKE3 } lb_fingerprint;
+
+/* How a map is built. Lists of strings end in NULL; all are copied. */
+typedef struct lb_map_options {
+    size_t struct_size;
+    uint64_t stride;                  /* rows a checkpoint block; 0: 65,536 */
+    lb_fingerprint fingerprint;
+    const char *stats;                /* "all" (also NULL), "none", "block", or "NAME,NAME,…" */
+    bool record_errors;               /* keep a file that cannot be read as an entry with its error (LB_OK) */
+    bool hidden;                      /* also take directories whose name begins with a dot */
+    bool no_compressed;               /* leave compressed files out */
+    bool by_products;                 /* also take _metadata, _SUCCESS and their like */
+    bool detect;                      /* accept a delimiter or encoding found by looking */
+    bool interop_full;                /* fill the reference reader's JSON columns */
+    bool pages;                       /* store page positions of Parquet files */
+    const char *const *include;       /* globs on the path below the root; none: everything */
+    const char *const *exclude;
+    const lb_read_options *read;      /* for all files; may be NULL */
+    const char *const *set;           /* "GLOB:name=value,name=value", later ones win */
+} lb_map_options;
+
+typedef struct lb_map_info {
+    size_t struct_size;
+    uint64_t files, rows, bytes;      /* over all entries; files with an error count with 0 rows */
+    uint64_t failed;                  /* entries with an error */
+    uint64_t stride;
+    lb_fingerprint fingerprint;
+    int64_t created_ns;               /* Unix time; 0 unknown */
+    int map_schema;                   /* 1, 2 or 3: which layout the file has */
+    bool extended;                    /* written by Lakebed: typed columns */
+    uint64_t file_bytes;              /* of the map itself; 0 before it is saved */
+    const char *options_json;         /* what `bazan.options` holds; "" where it does not stand */
+    const char *writer;               /* lent by the map */
+} lb_map_info;
+
+/* One file of a map. Strings are lent by the map. */
+typedef struct lb_entry_info {
+    size_t struct_size;
+    const char *path;                 /* below the root, `/` between */
+    const char *format, *locator;
+    const char *container;            /* NULL: plain */
+    const char *error;                /* NULL: read without one */
+    const char *content_hash;         /* 64 hexadecimal digits, or NULL */
+    uint64_t bytes, rows, first_row;  /* first_row: global */
+    uint64_t blocks, columns;
+    int64_t mtime_ns;
+} lb_entry_info;
+
+typedef struct lb_column_info {
+    size_t struct_size;
+    const char *name, *type;          /* type words, as "int64" */
+    bool nullable;
+    bool has_stats;
+    int64_t null_count, nan_count;    /* -1 unknown */
+    const char *min, *max;            /* printed; NULL where unknown */
+    bool min_exact, max_exact;
+} lb_column_info;
+
+/* Build the map of the directory `dir` and save it as `dir`/.br_map.bazan, atomically and under a lock;
+ * `out`, where not NULL, gets the map, opened. A file that changes while it is inspected fails.
+ * Errors: NOTFOUND or IO (dir), USAGE, CONFLICT (another writer at work), what reading the first bad file gives
+ *         unless `record_errors`. Nothing is written on error.
+ * Cost:   one pass over every file; memory a block of the format, and the map itself. */
+LB_API lb_status lb_map_create(lb_context *cx, const char *dir, const lb_map_options *options, lb_map **out,
+                               lb_error *err);
+
+/* Open the map of `dir`. Cost: does not depend on the number of entries.
+ * Errors: NOTFOUND (no map), CORRUPT (saying what is wrong with it), IO. */
+LB_API lb_status lb_map_open(lb_context *cx, const char *dir, lb_map **out, lb_error *err);
+LB_API void lb_map_close(lb_map *map);
+
+LB_API lb_status lb_map_get_info(const lb_map *map, lb_map_info *out, lb_error *err);
+
+/* The entry at `index` (in map order: ascending path bytes). Errors: USAGE, CORRUPT. */
+LB_API lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb_error *err);
+
+/* Index of the entry of `path` (below the root). Errors: NOTFOUND, CORRUPT. Cost: O(log files). */
+LB_API lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err);
+
+/* Column `column` of the entry at `index`; strings live until the map is closed. */
+LB_API lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_column_info *out,
+                               lb_error *err);
+
+/* Where one row lies. -1 where a thing is unknown. */
+typedef struct lb_place {
+    size_t struct_size;
+    const char *path;                 /* below the root, lent by the map */
+    uint64_t entry;                   /* index in the map */
+    uint64_t global_row, file_row;
+    int64_t block, row_in_block;      /* -1: no locator */
+    int64_t block_first_row, block_rows;
+    int64_t block_first_byte, block_bytes;
+    int64_t block_first_line;         /* physical line of the block's first row, from 1 */
+    bool page_indexed;
+} lb_place;
+
+/* Find a global row, or a row of one file. Nothing is read but the map; freshness is not checked (LM-72).
+ * Errors: USAGE: past the end, saying how many rows there are; NOTFOUND: no such file. Cost: O(log files + log blocks). */
+LB_API lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place *out, lb_error *err);
+LB_API lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out,
+                                  lb_error *err);
+
+/* ---------------------------------------------------------------- tables: a file or a lake, as rows */
+
+typedef struct lb_table lb_table;
+
+typedef enum lb_schema_mode {
+    LB_SCHEMA_UNION,    /* columns united by name; a conflict fails reads that use the column */
+    LB_SCHEMA_STRICT,   /* any difference between files is an error */
+    LB_SCHEMA_TEXT      /* conflicting columns become text */
+} lb_schema_mode;
+
+typedef struct lb_open_options {
+    size_t struct_size;
+    const lb_read_options *read;      /* may be NULL */
+    const char *format;               /* name of a format; NULL: by extension, then by content */
+    bool no_map;                      /* read as if there were no map */
+    lb_schema_mode schema;
+} lb_open_options;
+
+/* Open a data file, or a directory as one row space in map order. A map is found from the file upwards
+ * and used for files that have not changed since (size, mtime, ctime, hash of the block's start); otherwise
+ * a file is surveyed first: whole up to 256 MiB, else its first 16 MiB.
+ * Errors: NOTFOUND, IO, UNSUPPORTED, CORRUPT, USAGE (options). */
+LB_API lb_status lb_open(lb_context *cx, const char *path, const lb_open_options *options, lb_table **out,
+                         lb_error *err);
+LB_API void lb_close(lb_table *table);
+
+/* Number of rows, or -1 where only a sample was read (then lb_table_count reads on to the end). */
+LB_API int64_t lb_table_rows(const lb_table *table);
+LB_API lb_status lb_table_count(lb_table *table, uint64_t *rows, lb_error *err);
+
+/* The columns as an Arrow schema (a struct), owned by the caller. */
+LB_API lb_status lb_table_schema(lb_table *table, struct ArrowSchema *out, lb_error *err);
+
+/* A schema's type in the words of `schema --json`: `"int64"` or an object, as JSON text. Writes at most `cap`
+ * bytes with the closing NUL and returns the length the text has. */
+LB_API size_t lb_type_json(const struct ArrowSchema *type, char *out, size_t cap);
+
+/* Files of the table (1 for a file) and where each stands. Errors: USAGE. */
+LB_API uint64_t lb_table_files(const lb_table *table);
+LB_API lb_status lb_table_file(lb_table *table, uint64_t index, lb_entry_info *out, lb_error *err);
+/* "used", or why no map serves this file: "no map", "not listed", "stale", "other options", "dynamic handler",
+ * "no locator", "invalid map", "not asked". Static. */
+LB_API const char *lb_table_map_use(lb_table *table, uint64_t index);
+
+/* Columns over all files with their statistics, where known. The strings live until the table is closed. */
+LB_API uint64_t lb_table_columns(lb_table *table);
+LB_API lb_status lb_table_column(lb_table *table, uint64_t column, lb_column_info *out, lb_error *err);
+
+typedef struct lb_slice {
+    size_t struct_size;
+    uint64_t offset;
+    uint64_t limit;                   /* UINT64_MAX: to the end */
+    const char *const *columns;       /* names, ended by NULL; NULL or none: all. A name may repeat */
+} lb_slice;
+
+/* Rows [offset, offset+limit) as a stream of batches; fewer where the table ends before. The stream must be
+ * released before the table is closed. Errors met while pulling are returned by the stream: its
+ * get_last_error has the text, lb_stream_error the whole.
+ * Errors: NOTFOUND: a column, with a suggestion; CORRUPT (conflicting columns: the error names both files).
+ * Memory: a block of the format and the batch. Cost: at most a stride of rows before the first wanted. */
+LB_API lb_status lb_table_slice(lb_table *table, const lb_slice *slice, struct ArrowArrayStream *out, lb_error *err);
+
+/* The error a stream of this library ended with; false: not one of ours, or no error. */
+LB_API bool lb_stream_error(struct ArrowArrayStream *stream, lb_error *out);
+
+/* The records' own bytes of the same rows (text formats), given in pieces to `write`, which returns false to stop.
+ * Errors: UNSUPPORTED where records have no bytes of their own; CANCELLED when stopped. */
+typedef bool (*lb_write_fn)(void *user, const void *bytes, size_t size);
+LB_API lb_status lb_table_raw(lb_table *table, const lb_slice *slice, lb_write_fn write, void *user, lb_error *err);
+
+/* Which files, blocks and bytes a slice touches. `next` gives one part after the other until `*done`. */
+typedef struct lb_part {
+    size_t struct_size;
+    const char *path;
+    const char *map;                  /* as lb_table_map_use */
+    const char *format, *locator;
+    uint64_t first_row, rows;         /* rows of this file in the slice */
+    uint64_t first_block, blocks;     /* blocks touched; 0 blocks: no locator */
+    int64_t first_byte, bytes;        /* byte range read, at most; -1 unknown */
+    uint64_t skipped_rows;            /* decoded before the first wanted one */
+} lb_part;
+LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
+                                  lb_error *err);
+
+/* ---------------------------------------------------------------- printing */
+
+typedef struct lb_printer lb_printer;
+
+typedef struct lb_print_options {
+    size_t struct_size;
+    unsigned width;                   /* of a table's line in characters; 0: no limit */
+    bool colour;                      /* a table may use it */
+    bool header;                      /* csv: names first (the command sets it) */
+    const char *delimiter;            /* csv: 1 byte; NULL: a comma */
+} lb_print_options;
+
+/* Print rows in `form`: "table", "csv", "ndjson", "json", "tagged", "canonical", "arrow" (IPC file), "arrows" (IPC
+ * stream). Everything of `stream` is pulled, printed and the stream released, also on error.
+ * Errors: USAGE (form), UNSUPPORTED (a type the form cannot hold), IO (write gave false), the stream's own. */
+LB_API lb_status lb_print(lb_context *cx, struct ArrowArrayStream *stream, const char *form,
+                          const lb_print_options *options, lb_write_fn write, void *user, uint64_t *rows, lb_error *err);
+
+/* The forms lb_print knows, separated by blanks. */
+LB_API const char *lb_print_forms(void);
+
+/* ---------------------------------------------------------------- saving */
+
+/* A file that appears whole or not at all: written beside, synced, renamed over `path`. */
+typedef struct lb_saver lb_saver;
+LB_API lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err);
+LB_API bool lb_saver_write(void *saver, const void *bytes, size_t size);   /* an lb_write_fn */
+LB_API lb_status lb_saver_commit(lb_saver *saver, lb_error *err);          /* also frees */
+LB_API void lb_saver_discard(lb_saver *saver);                             /* also frees; NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

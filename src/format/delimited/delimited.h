@@ -1,0 +1,231 @@
+/* Delimited text: csv, tsv, psv, txt and what is registered at run time (lake-map.md 6.1, types.md section 1).
+ *
+ *   bytes   name,when,note LF  Ada,1815-12-10,"wrote ""Notes"", and LF more" CR LF  CR LF  Bob,,LF …
+ *           └── header ──────┘ └── record ─────────────────────────────────────┘└blank┘ └ record
+ *
+ * A record ends at LF, CR LF or a lone CR outside quotes, or at the end of the text; a line without any byte is no
+ * record. A field that begins with the quote runs to the next lone quote; `""` inside is one; what stands between that
+ * quote and the next delimiter is kept as it is. Elsewhere a quote is an ordinary byte. After an escape byte the next
+ * byte stands for itself. One tokenizer (delim_next) counts rows, places checkpoints and reads.
+ */
+#ifndef LB_FORMAT_DELIMITED_H
+#define LB_FORMAT_DELIMITED_H
+
+#include "base/find.h"
+#include "format/format.h"
+
+/* ---- dialect */
+
+typedef struct delim_dialect {
+    uint8_t delimiter[4];
+    unsigned delimiter_size;     /* 1 to 4 */
+    int quote, escape;           /* -1: none; escape equal to quote is none, for doubling is always understood */
+    bool has_header, ragged_null;
+    char encoding[64];           /* "" UTF-8; else with its byte order settled */
+    unsigned bom_bytes;
+} delim_dialect;
+
+/* ---- tokenizer */
+
+enum { DELIM_QUOTED = 1, DELIM_DIRTY = 2 };
+
+/* A field as it stands in the window. Clean: its value is p[0..size). Dirty: p is the whole field with its quotes, and
+ * delim_unescape gives the value. */
+typedef struct delim_field {
+    const uint8_t *p;
+    size_t size;
+    unsigned flags;
+} delim_field;
+
+typedef enum delim_step {
+    DELIM_RECORD,    /* fields[0..n_fields), bytes [start, end) and terminator to `after` */
+    DELIM_MORE,      /* the record at `start` is not whole in the window: read on and ask again from there */
+    DELIM_END        /* no further record; the text ends */
+} delim_step;
+
+typedef struct delim_scanner {
+    const delim_dialect *dialect;
+    lb_find64_fn find;
+    lb_byte_set specials, breaks, quotes;
+
+    const uint8_t *data;         /* the window, set by delim_window */
+    size_t size;
+    bool end;
+    size_t base;                 /* block under the masks */
+    uint64_t mask;               /* special bytes of the block not yet passed */
+    size_t skip_to;              /* special bytes before it stand for themselves */
+
+    size_t start, stop, after;   /* of the last record */
+    delim_field *fields;
+    size_t n_fields, cap_fields;
+    lb_budget *budget;
+} delim_scanner;
+
+void delim_scanner_init(delim_scanner *s, const delim_dialect *dialect, lb_budget *budget);
+void delim_scanner_free(delim_scanner *s);
+
+/* Look at a window; `from` is where the next record is looked for. Needs LB_TEXT_PADDING readable bytes behind it. */
+void delim_window(delim_scanner *s, const uint8_t *data, size_t size, bool end, size_t from);
+
+/* The next record. Errors: BUDGET, NOMEM (its fields). */
+lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err);
+
+/* Pass over up to `want` records without looking at their fields; says how many were passed whole. Fewer than wanted: the
+ * window ends (s->start is where to go on from). */
+uint64_t delim_skip(delim_scanner *s, uint64_t want);
+
+/* Value of a dirty field: at most field->size bytes are written to `out`. */
+size_t delim_unescape(const delim_dialect *d, const delim_field *field, uint8_t *out);
+
+/* ---- a record reader over a text: window, tokenizer, and where it stands */
+
+typedef struct delim_records {
+    lb_text text;
+    delim_scanner scan;
+    lb_context *cx;
+    uint64_t row;                /* of the next record */
+    uint64_t line;               /* physical line at position `counted` */
+    uint64_t counted;
+    bool counted_cr;             /* the byte before it is CR */
+} delim_records;
+
+/* Begin at an offset of the store where a record begins (or blank lines before one), as row `row` on line `line`. */
+lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect, uint64_t offset,
+                             uint64_t row, uint64_t line, size_t chunk, lb_error *err);
+void delim_records_close(delim_records *r);
+
+/* Pass over a byte-order mark where one stands; before the first record, at the beginning of the store. */
+lb_status delim_records_bom(delim_records *r, lb_error *err);
+
+/* Read the next record into r->scan; *got false at the end. A record that holds invalid text is an error with its place. */
+lb_status delim_records_next(delim_records *r, bool *got, lb_error *err);
+
+/* Pass over `count` records; *passed says how many there were. Text passed over is not checked. */
+lb_status delim_records_skip(delim_records *r, uint64_t count, uint64_t *passed, lb_error *err);
+
+/* Physical line, from 1, and position in the text of the record just read; offset in the store of a position. */
+uint64_t delim_records_line(delim_records *r);
+static inline uint64_t delim_records_position(const delim_records *r)
+{
+    return r->text.at + r->scan.start;
+}
+/* Where the record just read stands. r->row is the number of the next one. */
+lb_where delim_records_where(delim_records *r);
+
+/* ---- types (delimited_infer.c) */
+
+typedef enum delim_kind {
+    DELIM_KIND_BOOL, DELIM_KIND_INT, DELIM_KIND_UINT, DELIM_KIND_BIG, DELIM_KIND_FLOAT, DELIM_KIND_DATE, DELIM_KIND_TIME,
+    DELIM_KIND_TIMESTAMP, DELIM_KIND_UTC, DELIM_KIND_TEXT, DELIM_KINDS
+} delim_kind;
+
+/* Null words and type mode of a read. */
+typedef struct delim_values {
+    bool text;                   /* every field as it stands; nothing null but padding */
+    bool decimal;
+    const char *const *nulls;
+    size_t n_nulls;
+} delim_values;
+
+#define DELIM_DECIMAL_DIGITS 76
+#define DELIM_TYPE_TEXT 32
+
+/* What one column has held so far: for each kind of value how often and between which bounds. Types follow from it alone, and two of
+ * them merge, whatever the order. */
+typedef struct delim_column {
+    uint64_t nulls;              /* unquoted empty fields, null words, padding */
+    uint64_t quoted_empty;
+    uint64_t seen[DELIM_KINDS];
+    uint64_t nans, points;       /* floats that are NaN; floats written with a point and no exponent */
+    uint32_t whole_digits, fraction_digits;
+    bool settled;                /* text, whatever follows: values need no parsing */
+    bool nanos[3];               /* TIME, TIMESTAMP, UTC: some value has more than six fraction digits */
+    int64_t min_i, max_i;        /* INT; BOOL as 0 and 1 in min_bool, max_bool */
+    uint64_t min_u, max_u;
+    double min_f, max_f;
+    uint8_t min_bool, max_bool;
+    int32_t min_date, max_date;
+    struct delim_instant {
+        int64_t seconds;
+        uint32_t nanos;
+    } min_at[3], max_at[3];      /* TIME, TIMESTAMP, UTC */
+    struct delim_digits {
+        uint8_t size;
+        char text[DELIM_DECIMAL_DIGITS + 3];
+    } min_decimal, max_decimal;    /* as written */
+    lb_text_bounds text;
+} delim_column;
+
+void delim_column_init(delim_column *c);
+
+/* Take in one value of the column that is not null. `stats`: keep the bounds of text, too. */
+void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats);
+void delim_column_merge(delim_column *c, const delim_column *other);
+
+/* What a field says: null, or a value without quotes and escapes. Typing and reading both ask here. */
+typedef struct delim_value {
+    lb_str text;                 /* in the window or in the scratch buffer: valid until the next one is read */
+    bool null, quoted;
+} delim_value;
+
+lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field, lb_buf *scratch,
+                           delim_value *out, lb_error *err);
+
+/* Blanks around an unquoted value do not count when it is typed. */
+static inline lb_str delim_trim(lb_str v, bool quoted)
+{
+    if (quoted)
+        return v;
+    while (v.size != 0 && (v.at[0] == ' ' || v.at[0] == '\t')) {
+        v.at++;
+        v.size--;
+    }
+    while (v.size != 0 && (v.at[v.size - 1] == ' ' || v.at[v.size - 1] == '\t'))
+        v.size--;
+    return v;
+}
+
+/* The column's type in words: the join of all that was seen. */
+void delim_column_type(const delim_column *c, const delim_values *values, char out[DELIM_TYPE_TEXT]);
+
+/* Statistics under the type in words that the column got in the end. */
+lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
+                             lb_arena *arena, lb_colstat *out, lb_error *err);
+
+/* ---- the reader */
+
+struct lb_reader {
+    const lb_format *format;
+    lb_context *cx;
+    lb_store *store;
+    delim_dialect dialect;
+    delim_values values;
+    const lb_read_options *options;    /* may be NULL */
+    bool delimiter_declared;
+    const lb_entry *known;             /* may be NULL */
+    struct ArrowSchema schema;         /* of a known entry that has one */
+    lb_arena arena;
+};
+
+/* What a handler of this folder is made with. */
+typedef struct delim_defaults {
+    char delimiter;
+    bool has_header;
+    bool backslash_n;                  /* `\N` is null, as in tsv */
+} delim_defaults;
+
+/* Column names from the header record (types.md section 1): unique, none empty; `width` columns. originals[i] is NULL where the
+ * name stands as it was. */
+lb_status delim_names(const lb_str *header, size_t n_header, size_t width, lb_arena *arena, lb_str **names, lb_str **originals,
+                      lb_error *err);
+
+lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
+lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
+lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error *err);
+
+/* Begin reading so that the next record is row `first`, from the nearest block before it; *there false: the text ends before.
+ * Errors: STALE where the block does not begin as the entry says. */
+lb_status delim_seek(lb_reader *r, uint64_t first, size_t chunk, delim_records *out, bool *there, lb_error *err);
+
+#endif

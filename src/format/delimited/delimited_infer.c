@@ -1,0 +1,518 @@
+/* Types proven over all values of a column (types.md section 1): each value has a kind, a column keeps what it saw of every kind,
+ * and the type is the join of that. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/datetime.h"
+#include "base/number.h"
+#include "format/delimited/delimited.h"
+
+#define INFER_EXACT_IN_DOUBLE ((int64_t)1 << 53)
+
+enum { AT_TIME, AT_TIMESTAMP, AT_UTC };    /* places of min_at, max_at, nanos */
+
+void delim_column_init(delim_column *c)
+{
+    memset(c, 0, sizeof *c);
+}
+
+/* ---------------------------------------------------------------- values */
+
+static bool infer_is_null_word(lb_str raw, const delim_values *values)
+{
+    if (values->n_nulls == 0)
+        return false;
+    lb_str word = delim_trim(raw, false);
+    for (size_t i = 0; i < values->n_nulls; i++)
+        if (lb_str_is(word, values->nulls[i]))
+            return true;
+    return false;
+}
+
+lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field, lb_buf *scratch,
+                           delim_value *out, lb_error *err)
+{
+    out->text = (lb_str){ (const char *)field->p, field->size };
+    out->quoted = (field->flags & DELIM_QUOTED) != 0;
+    out->null = !out->quoted && !values->text && (field->size == 0 || infer_is_null_word(out->text, values));
+    if (out->null || (field->flags & DELIM_DIRTY) == 0)
+        return LB_OK;
+    scratch->size = 0;
+    LB_TRY(lb_buf_reserve(scratch, field->size + 1, err));
+    out->text = (lb_str){ (const char *)scratch->data, delim_unescape(d, field, scratch->data) };
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- taking values in */
+
+static int infer_compare_instant(struct delim_instant a, struct delim_instant b)
+{
+    if (a.seconds != b.seconds)
+        return a.seconds < b.seconds ? -1 : 1;
+    return (a.nanos > b.nanos) - (a.nanos < b.nanos);
+}
+
+/* Order of doubles in which -0.0 lies below +0.0. */
+static bool infer_less(double a, double b)
+{
+    return a < b || (a == b && signbit(a) && !signbit(b));
+}
+
+#define INFER_WIDEN(c, kind, min, max, value)  \
+    do {                                       \
+        if ((c)->seen[kind]++ == 0) {          \
+            (min) = (max) = (value);           \
+        } else {                               \
+            if ((value) < (min))               \
+                (min) = (value);               \
+            if ((value) > (max))               \
+                (max) = (value);               \
+        }                                      \
+    } while (0)
+
+static void infer_add_double(delim_column *c, double v)
+{
+    c->seen[DELIM_KIND_FLOAT]++;
+    if (isnan(v)) {
+        c->nans++;
+        return;
+    }
+    bool first = c->seen[DELIM_KIND_FLOAT] == c->nans + 1;
+    if (first || infer_less(v, c->min_f))
+        c->min_f = v;
+    if (first || infer_less(c->max_f, v))
+        c->max_f = v;
+}
+
+/* A plain decimal number taken apart: sign, digits before the point without leading zeros, digits after it. */
+typedef struct infer_digits {
+    bool negative;
+    lb_str whole, fraction;
+} infer_digits;
+
+static infer_digits infer_split(lb_str v)
+{
+    infer_digits d = { .negative = v.size != 0 && v.at[0] == '-' };
+    size_t at = d.negative ? 1 : 0;
+
+    while (at < v.size && v.at[at] == '0')
+        at++;
+    size_t dot = at;
+    while (dot < v.size && v.at[dot] != '.')
+        dot++;
+    d.whole = (lb_str){ v.at + at, dot - at };
+    d.fraction = dot < v.size ? (lb_str){ v.at + dot + 1, v.size - dot - 1 } : (lb_str){ v.at + dot, 0 };
+    while (d.fraction.size != 0 && d.fraction.at[d.fraction.size - 1] == '0')
+        d.fraction.size--;
+    if (d.whole.size == 0 && d.fraction.size == 0)
+        d.negative = false;
+    return d;
+}
+
+static int infer_compare_digits(lb_str x, lb_str y)
+{
+    infer_digits a = infer_split(x), b = infer_split(y);
+    int order;
+
+    if (a.negative != b.negative)
+        return a.negative ? -1 : 1;
+    if (a.whole.size != b.whole.size)
+        order = a.whole.size < b.whole.size ? -1 : 1;
+    else if ((order = lb_str_compare(a.whole, b.whole)) == 0)
+        order = lb_str_compare(a.fraction, b.fraction);
+    return a.negative ? -order : order;
+}
+
+static lb_str infer_digits_text(const struct delim_digits *d)
+{
+    return (lb_str){ d->text, d->size };
+}
+
+static void infer_bound_digits(struct delim_digits *bound, lb_str v, int sign)
+{
+    if (bound->size != 0 && infer_compare_digits(v, infer_digits_text(bound)) * sign <= 0)
+        return;
+    memcpy(bound->text, v.at, v.size);
+    bound->size = (uint8_t)v.size;
+}
+
+/* Widest digits and exact bounds of a number written with a point (or an integer among such), for decimal(P,S). */
+static void infer_add_decimal(delim_column *c, lb_str v, const lb_number *n)
+{
+    c->points++;
+    c->whole_digits = LB_MAX(c->whole_digits, n->whole_digits);
+    c->fraction_digits = LB_MAX(c->fraction_digits, n->fraction_digits);
+    /* Longer ones cannot become a decimal, so their bounds are not asked for. */
+    if (v.size > sizeof c->min_decimal.text || n->whole_digits + n->fraction_digits > DELIM_DECIMAL_DIGITS)
+        return;
+    infer_bound_digits(&c->min_decimal, v, -1);
+    infer_bound_digits(&c->max_decimal, v, 1);
+}
+
+static bool infer_add_number(delim_column *c, lb_str v, const delim_values *values)
+{
+    lb_number n;
+
+    switch (lb_number_parse(v.at, v.size, &n)) {
+    case LB_NUMBER_INT: INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, n.i); return true;
+    case LB_NUMBER_UINT: INFER_WIDEN(c, DELIM_KIND_UINT, c->min_u, c->max_u, n.u); return true;
+    case LB_NUMBER_BIG: c->seen[DELIM_KIND_BIG]++; return true;
+    case LB_NUMBER_FLOAT:
+        infer_add_double(c, n.f);
+        if (values->decimal && n.point)
+            infer_add_decimal(c, v, &n);
+        return true;
+    case LB_NOT_A_NUMBER: break;
+    }
+    return false;
+}
+
+static bool infer_add_instant(delim_column *c, lb_str v)
+{
+    static const delim_kind kinds[] = { DELIM_KIND_TIME, DELIM_KIND_TIMESTAMP, DELIM_KIND_UTC };
+    lb_datetime t;
+    int place;
+
+    switch (lb_datetime_parse(v.at, v.size, &t)) {
+    case LB_DATE: INFER_WIDEN(c, DELIM_KIND_DATE, c->min_date, c->max_date, t.days); return true;
+    case LB_TIME: place = AT_TIME; break;
+    case LB_TIMESTAMP: place = AT_TIMESTAMP; break;
+    case LB_TIMESTAMP_UTC: place = AT_UTC; break;
+    default: return false;
+    }
+    struct delim_instant at = { t.seconds, t.nanos };
+    bool first = c->seen[kinds[place]]++ == 0;
+    if (first || infer_compare_instant(at, c->min_at[place]) < 0)
+        c->min_at[place] = at;
+    if (first || infer_compare_instant(at, c->max_at[place]) > 0)
+        c->max_at[place] = at;
+    c->nanos[place] |= t.fraction_digits > 6;
+    return true;
+}
+
+static bool infer_add_bool(delim_column *c, lb_str v)
+{
+    bool yes = lb_str_is_nocase(v, "true");
+
+    if (!yes && !lb_str_is_nocase(v, "false"))
+        return false;
+    INFER_WIDEN(c, DELIM_KIND_BOOL, c->min_bool, c->max_bool, (uint8_t)yes);
+    return true;
+}
+
+/* Kinds that meet in something other than text. */
+static bool infer_is_settled(const delim_column *c)
+{
+    unsigned seen = 0;
+
+    for (unsigned k = 0; k < DELIM_KINDS; k++)
+        seen |= (c->seen[k] != 0 ? 1u : 0u) << k;
+    const unsigned numbers = 1u << DELIM_KIND_INT | 1u << DELIM_KIND_UINT | 1u << DELIM_KIND_FLOAT;
+    const unsigned dates = 1u << DELIM_KIND_DATE | 1u << DELIM_KIND_TIMESTAMP;
+    if ((seen & ~numbers) == 0)
+        return (seen & 1u << DELIM_KIND_UINT) != 0 && (seen & 1u << DELIM_KIND_FLOAT) != 0;
+    return (seen & ~dates) != 0 && (seen & (seen - 1)) != 0;
+}
+
+/* The kind of a value shows in its first bytes: no text is parsed twice in vain. */
+static void infer_add_typed(delim_column *c, lb_str v, const delim_values *values)
+{
+    bool taken = false;
+
+    if (v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':'))
+        taken = infer_add_instant(c, v);
+    if (!taken && v.size != 0) {
+        char first = v.at[0] | 0x20;
+        taken = first == 't' || first == 'f' ? infer_add_bool(c, v) : infer_add_number(c, v, values);
+    }
+    if (!taken)
+        c->seen[DELIM_KIND_TEXT]++;
+}
+
+void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats)
+{
+    if (stats)
+        lb_text_bounds_add(&c->text, value.at, value.size);
+    if (quoted && value.size == 0) {
+        c->quoted_empty++;
+        return;
+    }
+    if (c->settled || values->text) {
+        c->seen[DELIM_KIND_TEXT]++;
+        c->settled = true;
+        return;
+    }
+    infer_add_typed(c, delim_trim(value, quoted), values);
+    c->settled = c->seen[DELIM_KIND_TEXT] != 0 || infer_is_settled(c);
+}
+
+/* ---------------------------------------------------------------- merging */
+
+#define INFER_MERGE(c, o, kind, min, max)                              \
+    do {                                                               \
+        if ((o)->seen[kind] != 0) {                                    \
+            if ((c)->seen[kind] == 0 || (o)->min < (c)->min)           \
+                (c)->min = (o)->min;                                   \
+            if ((c)->seen[kind] == 0 || (o)->max > (c)->max)           \
+                (c)->max = (o)->max;                                   \
+        }                                                              \
+    } while (0)
+
+static void infer_merge_floats(delim_column *c, const delim_column *o)
+{
+    if (o->seen[DELIM_KIND_FLOAT] == o->nans)
+        return;
+    bool empty = c->seen[DELIM_KIND_FLOAT] == c->nans;
+    if (empty || infer_less(o->min_f, c->min_f))
+        c->min_f = o->min_f;
+    if (empty || infer_less(c->max_f, o->max_f))
+        c->max_f = o->max_f;
+}
+
+static void infer_merge_instants(delim_column *c, const delim_column *o)
+{
+    for (int place = AT_TIME; place <= AT_UTC; place++) {
+        delim_kind kind = DELIM_KIND_TIME;
+        if (place != AT_TIME)
+            kind = place == AT_UTC ? DELIM_KIND_UTC : DELIM_KIND_TIMESTAMP;
+        if (o->seen[kind] == 0)
+            continue;
+        if (c->seen[kind] == 0 || infer_compare_instant(o->min_at[place], c->min_at[place]) < 0)
+            c->min_at[place] = o->min_at[place];
+        if (c->seen[kind] == 0 || infer_compare_instant(o->max_at[place], c->max_at[place]) > 0)
+            c->max_at[place] = o->max_at[place];
+        c->nanos[place] |= o->nanos[place];
+    }
+}
+
+void delim_column_merge(delim_column *c, const delim_column *o)
+{
+    INFER_MERGE(c, o, DELIM_KIND_INT, min_i, max_i);
+    INFER_MERGE(c, o, DELIM_KIND_UINT, min_u, max_u);
+    INFER_MERGE(c, o, DELIM_KIND_DATE, min_date, max_date);
+    INFER_MERGE(c, o, DELIM_KIND_BOOL, min_bool, max_bool);
+    infer_merge_floats(c, o);
+    infer_merge_instants(c, o);
+    if (o->min_decimal.size != 0)
+        infer_bound_digits(&c->min_decimal, infer_digits_text(&o->min_decimal), -1);
+    if (o->max_decimal.size != 0)
+        infer_bound_digits(&c->max_decimal, infer_digits_text(&o->max_decimal), 1);
+    c->whole_digits = LB_MAX(c->whole_digits, o->whole_digits);
+    c->fraction_digits = LB_MAX(c->fraction_digits, o->fraction_digits);
+    c->points += o->points;
+    c->nans += o->nans;
+    c->nulls += o->nulls;
+    c->quoted_empty += o->quoted_empty;
+    for (unsigned k = 0; k < DELIM_KINDS; k++)
+        c->seen[k] += o->seen[k];
+    lb_text_bounds_merge(&c->text, &o->text);
+    c->settled = c->settled || o->settled || c->seen[DELIM_KIND_TEXT] != 0 || infer_is_settled(c);
+}
+
+/* ---------------------------------------------------------------- the type */
+
+static unsigned infer_digits_of(uint64_t v)
+{
+    unsigned n = 1;
+
+    while (v >= 10) {
+        v /= 10;
+        n++;
+    }
+    return n;
+}
+
+static uint64_t infer_size_of(int64_t v)
+{
+    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+/* Largest size of an INT that was seen; 0 without one. */
+static uint64_t infer_largest_int(const delim_column *c)
+{
+    if (c->seen[DELIM_KIND_INT] == 0)
+        return 0;
+    return LB_MAX(infer_size_of(c->min_i), infer_size_of(c->max_i));
+}
+
+static void infer_number_type(const delim_column *c, const delim_values *values, char out[DELIM_TYPE_TEXT])
+{
+    bool ints = c->seen[DELIM_KIND_INT] != 0, uints = c->seen[DELIM_KIND_UINT] != 0;
+    const char *type = "string";
+
+    if (c->seen[DELIM_KIND_FLOAT] == 0) {
+        type = !uints ? "int64" : ints && c->min_i < 0 ? "string" : "uint64";
+    } else if (values->decimal && c->points == c->seen[DELIM_KIND_FLOAT] && !uints) {
+        unsigned whole = LB_MAX(c->whole_digits, ints ? infer_digits_of(infer_largest_int(c)) : 0);
+        if (whole <= DELIM_DECIMAL_DIGITS && c->fraction_digits <= DELIM_DECIMAL_DIGITS - whole) {
+            (void)snprintf(out, DELIM_TYPE_TEXT, "decimal(%u,%u)", LB_MAX(whole + c->fraction_digits, 1), c->fraction_digits);
+            return;
+        }
+    } else if (!uints && infer_largest_int(c) <= (uint64_t)INFER_EXACT_IN_DOUBLE) {
+        type = "float64";
+    }
+    (void)snprintf(out, DELIM_TYPE_TEXT, "%s", type);
+}
+
+static bool infer_fits_ns(struct delim_instant at)
+{
+    lb_datetime t = { .seconds = at.seconds, .nanos = at.nanos };
+    int64_t count;
+
+    return lb_datetime_count(&t, 1000000000, &count);
+}
+
+static void infer_timestamp_type(const delim_column *c, bool utc, char out[DELIM_TYPE_TEXT])
+{
+    int place = utc ? AT_UTC : AT_TIMESTAMP;
+    bool nanos = c->nanos[place];
+    bool fits = infer_fits_ns(c->min_at[place]) && infer_fits_ns(c->max_at[place]);
+
+    if (!utc && c->seen[DELIM_KIND_DATE] != 0)
+        fits = fits && infer_fits_ns((struct delim_instant){ (int64_t)c->min_date * 86400, 0 }) &&
+               infer_fits_ns((struct delim_instant){ (int64_t)c->max_date * 86400, 0 });
+    if (nanos && !fits)
+        (void)snprintf(out, DELIM_TYPE_TEXT, "string");
+    else
+        (void)snprintf(out, DELIM_TYPE_TEXT, "timestamp[%s%s]", nanos ? "ns" : "us", utc ? ",UTC" : "");
+}
+
+void delim_column_type(const delim_column *c, const delim_values *values, char out[DELIM_TYPE_TEXT])
+{
+    uint64_t seen = 0;
+
+    for (unsigned k = 0; k < DELIM_KINDS; k++)
+        seen += c->seen[k];
+    if (seen == 0)
+        (void)snprintf(out, DELIM_TYPE_TEXT, "%s", values->text || c->quoted_empty != 0 ? "string" : "null");
+    else if (c->settled || c->seen[DELIM_KIND_BIG] != 0)
+        (void)snprintf(out, DELIM_TYPE_TEXT, "string");
+    else if (c->seen[DELIM_KIND_BOOL] != 0)
+        (void)snprintf(out, DELIM_TYPE_TEXT, "bool");
+    else if (c->seen[DELIM_KIND_TIME] != 0)
+        (void)snprintf(out, DELIM_TYPE_TEXT, "time[%s]", c->nanos[AT_TIME] ? "ns" : "us");
+    else if (c->seen[DELIM_KIND_UTC] != 0)
+        infer_timestamp_type(c, true, out);
+    else if (c->seen[DELIM_KIND_TIMESTAMP] != 0)
+        infer_timestamp_type(c, false, out);
+    else if (c->seen[DELIM_KIND_DATE] != 0)
+        (void)snprintf(out, DELIM_TYPE_TEXT, "date");
+    else
+        infer_number_type(c, values, out);
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+static void infer_int_bounds(lb_colstat *out, int64_t min, int64_t max)
+{
+    out->min_i = min;
+    out->max_i = max;
+    out->has |= LB_MIN_I | LB_MAX_I;
+}
+
+static void infer_instant_bounds(const delim_column *c, int place, const char *type, lb_colstat *out)
+{
+    int64_t unit = strstr(type, "[ns") != NULL ? 1000000000 : 1000000, min, max;
+    struct delim_instant lo = c->min_at[place], hi = c->max_at[place];
+
+    if (place == AT_TIMESTAMP && c->seen[DELIM_KIND_DATE] != 0) {
+        struct delim_instant first = { (int64_t)c->min_date * 86400, 0 }, last = { (int64_t)c->max_date * 86400, 0 };
+        lo = infer_compare_instant(first, lo) < 0 ? first : lo;
+        hi = infer_compare_instant(last, hi) > 0 ? last : hi;
+    }
+    if (lb_datetime_count(&(lb_datetime){ .seconds = lo.seconds, .nanos = lo.nanos }, unit, &min) &&
+        lb_datetime_count(&(lb_datetime){ .seconds = hi.seconds, .nanos = hi.nanos }, unit, &max))
+        infer_int_bounds(out, min, max);
+}
+
+static void infer_float_bounds(const delim_column *c, lb_colstat *out)
+{
+    bool floats = c->seen[DELIM_KIND_FLOAT] != c->nans, ints = c->seen[DELIM_KIND_INT] != 0;
+
+    out->has_nan_count = true;
+    out->nan_count = c->nans;
+    if (!floats && !ints)
+        return;
+    out->min_f = !floats || (ints && infer_less((double)c->min_i, c->min_f)) ? (double)c->min_i : c->min_f;
+    out->max_f = !floats || (ints && infer_less(c->max_f, (double)c->max_i)) ? (double)c->max_i : c->max_f;
+    out->has |= LB_MIN_F | LB_MAX_F;
+}
+
+static void infer_uint_bounds(const delim_column *c, lb_colstat *out)
+{
+    out->min_u = c->seen[DELIM_KIND_INT] != 0 ? (uint64_t)c->min_i : c->min_u;
+    out->max_u = c->max_u;
+    out->has |= LB_MIN_U | LB_MAX_U;
+}
+
+/* A decimal bound as big-endian two's complement: 16 bytes up to 38 digits, else 32. */
+static lb_status infer_decimal_bytes(lb_str v, int precision, int scale, lb_arena *arena, lb_str *out, lb_error *err)
+{
+    size_t size = precision <= 38 ? 16 : 32;
+    uint8_t bytes[32];
+    lb_i256 n;
+
+    if (!lb_parse_decimal(v.at, v.size, precision, scale, &n))
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a decimal bound does not fit its column's type");
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(n.w[(size - 1 - i) / 8] >> ((size - 1 - i) % 8 * 8));
+    out->at = lb_arena_dup(arena, bytes, size);
+    out->size = size;
+    return out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
+}
+
+static lb_status infer_decimal_bounds(const delim_column *c, const char *type, lb_arena *arena, lb_colstat *out, lb_error *err)
+{
+    struct delim_digits lo = c->min_decimal, hi = c->max_decimal;
+    int precision, scale;
+    char text[24];
+
+    if (sscanf(type, "decimal(%d,%d)", &precision, &scale) != 2)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "%s is no decimal type", type);
+    if (c->seen[DELIM_KIND_INT] != 0) {
+        size_t n = (size_t)snprintf(text, sizeof text, "%lld", (long long)c->min_i);
+        infer_bound_digits(&lo, (lb_str){ text, n }, -1);
+        n = (size_t)snprintf(text, sizeof text, "%lld", (long long)c->max_i);
+        infer_bound_digits(&hi, (lb_str){ text, n }, 1);
+    }
+    LB_TRY(infer_decimal_bytes(infer_digits_text(&lo), precision, scale, arena, &out->min_b, err));
+    LB_TRY(infer_decimal_bytes(infer_digits_text(&hi), precision, scale, arena, &out->max_b, err));
+    out->has |= LB_MIN_B | LB_MAX_B;
+    return LB_OK;
+}
+
+lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
+                             lb_arena *arena, lb_colstat *out, lb_error *err)
+{
+    bool text = strcmp(type, "string") == 0;
+
+    (void)values;
+    *out = (lb_colstat){ .name = name, .source = LB_STATS_COMPUTED, .has_null_count = true, .min_exact = true, .max_exact = true };
+    out->type = (lb_str){ lb_arena_copy(arena, lb_str_of(type)), strlen(type) };
+    if (out->type.at == NULL)
+        return lb_arena_fail(arena, err);
+    out->null_count = c->nulls + (text ? 0 : c->quoted_empty);
+    if (!bounds)
+        return LB_OK;
+    if (text)
+        return lb_text_bounds_finish(&c->text, true, arena, out, err);
+    if (strcmp(type, "bool") == 0 && c->seen[DELIM_KIND_BOOL] != 0)
+        infer_int_bounds(out, c->min_bool, c->max_bool);
+    else if (strcmp(type, "int64") == 0 && c->seen[DELIM_KIND_INT] != 0)
+        infer_int_bounds(out, c->min_i, c->max_i);
+    else if (strcmp(type, "uint64") == 0 && c->seen[DELIM_KIND_UINT] != 0)
+        infer_uint_bounds(c, out);
+    else if (strcmp(type, "float64") == 0)
+        infer_float_bounds(c, out);
+    else if (strncmp(type, "decimal", 7) == 0 && c->points + c->seen[DELIM_KIND_INT] != 0)
+        return infer_decimal_bounds(c, type, arena, out, err);
+    else if (strcmp(type, "date") == 0 && c->seen[DELIM_KIND_DATE] != 0)
+        infer_int_bounds(out, c->min_date, c->max_date);
+    else if (strncmp(type, "time[", 5) == 0 && c->seen[DELIM_KIND_TIME] != 0)
+        infer_instant_bounds(c, AT_TIME, type, out);
+    else if (strstr(type, ",UTC]") != NULL && c->seen[DELIM_KIND_UTC] != 0)
+        infer_instant_bounds(c, AT_UTC, type, out);
+    else if (strncmp(type, "timestamp", 9) == 0 && c->seen[DELIM_KIND_TIMESTAMP] != 0)
+        infer_instant_bounds(c, AT_TIMESTAMP, type, out);
+    return LB_OK;
+}

@@ -1,0 +1,89 @@
+/* The contract of a format (design.md section 3): a constant table of functions. The product reaches formats only through it;
+ * adding one = a folder under src/format and a line in src/lake/handlers.c. */
+#ifndef LB_FORMAT_FORMAT_H
+#define LB_FORMAT_FORMAT_H
+
+#include "column/types.h"
+#include "format/entry.h"
+#include "format/options.h"
+#include "io/store.h"
+#include "io/text.h"
+
+typedef struct lb_format lb_format;
+typedef struct lb_reader lb_reader;
+
+/* Head and tail of a file, for sniffing. */
+typedef struct lb_peek {
+    const uint8_t *head, *tail;
+    size_t head_size, tail_size;
+    uint64_t file_size;
+} lb_peek;
+
+typedef enum lb_stats_policy { LB_STATS_ALL, LB_STATS_OFF, LB_STATS_BLOCKS, LB_STATS_NAMED } lb_stats_policy;
+
+typedef struct lb_survey_options {
+    uint64_t stride;                     /* > 0 */
+    lb_stats_policy stats;
+    const char *const *stats_columns;    /* LB_STATS_NAMED: ended by NULL */
+    uint64_t sample_bytes;               /* stop after about so many bytes; 0: the whole file */
+    bool pages;                          /* Parquet: page positions too */
+    /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
+    lb_tap_fn tap;
+    void *tap_user;
+    size_t chunk;                        /* bytes read at a time; 0: the format's choice. Results do not depend on it */
+} lb_survey_options;
+
+typedef struct lb_wanted {
+    uint64_t column;                     /* index in the file's schema */
+    const struct ArrowSchema *as;        /* read as this type; NULL: its own. Only for formats with `reads_as` */
+} lb_wanted;
+
+typedef struct lb_range {
+    uint64_t first, count;               /* rows of the file */
+    size_t n_columns;
+    const lb_wanted *columns;            /* in the order wanted; one may repeat */
+    size_t batch_rows;                   /* at most so many rows a batch; 0: the format's choice */
+    size_t chunk;                        /* as in lb_survey_options */
+} lb_range;
+
+struct lb_format {
+    const char *name;                    /* as column `format` of the map */
+    const char *const *extensions;       /* lower case, ended by NULL */
+    const char *locator;                 /* as column `locator` */
+    const char *const *options;          /* read options it takes, ended by NULL */
+    bool text;                           /* typed by looking at values; records have bytes of their own (raw) */
+    bool reads_as;                       /* scan reads a column as any type its text can be */
+    bool reads_all;                      /* survey gives every byte to the tap */
+    const void *arg;                     /* the handler's own: several formats may share functions */
+
+    /* How sure: 0 no … 100 certain. */
+    int (*sniff)(const lb_format *format, const lb_peek *peek);
+
+    /* Open for reading. `options` may be NULL; `known` NULL or an entry whose structure is to be used as it stands (dialect,
+     * schema, blocks, open_state); store, options and known must outlive the reader. One reader serves many calls and threads. On error
+     * nothing is left open. Errors: CORRUPT, UNSUPPORTED, USAGE, IO … */
+    lb_status (*open)(const lb_format *format, lb_context *cx, lb_store *store, const lb_read_options *options,
+                      const lb_entry *known, lb_reader **out, lb_error *err);
+
+    /* One pass: fills total_rows, locator, arrow_schema, dialect, blocks, columns … of `out`, in `arena`. */
+    lb_status (*survey)(lb_reader *reader, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
+
+    /* Rows as a pull stream of batches with the wanted columns; the reader was opened with a known entry that has a schema.
+     * Rows past the end are left out. Errors while pulling come from the stream; STALE where a block does not begin as the
+     * entry says. Never decodes more than a block before the first row, and the batch. */
+    lb_status (*scan)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
+
+    /* The records' own bytes. NULL: the format has none. */
+    lb_status (*raw)(lb_reader *reader, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
+
+    /* Another reading that would fit better, as options text ("delimiter=;"), or "" for none; NULL: never. `out` has 128 bytes.
+     * `why` gets a sentence. */
+    lb_status (*suggest)(lb_reader *reader, char *out, char *why, size_t cap, lb_error *err);
+
+    void (*close)(lb_reader *reader);    /* NULL is fine */
+};
+
+/* Structure options of a read against an entry's: may the entry's blocks serve it? */
+bool lb_dialect_serves(const lb_entry *entry, const lb_read_options *options);
+
+#endif

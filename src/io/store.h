@@ -1,0 +1,39 @@
+/* Random-access bytes: a file, a piece of memory, or a view of another store. */
+#ifndef LB_IO_STORE_H
+#define LB_IO_STORE_H
+
+#include "base/context.h"
+
+/* What says whether a file is still the one that was mapped. */
+typedef struct lb_file_stat {
+    uint64_t size;
+    int64_t mtime_ns, ctime_ns;
+} lb_file_stat;
+
+typedef struct lb_store lb_store;
+
+struct lb_store {
+    /* Read up to `size` bytes at `offset`; fewer only at the end. Thread-safe. Errors: IO, CANCELLED. */
+    lb_status (*read_at)(lb_store *store, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err);
+    /* Fresh size and times, of the very file that is read. Memory stores have times 0. */
+    lb_status (*stat)(lb_store *store, lb_file_stat *out, lb_error *err);
+    void (*close)(lb_store *store);
+    const char *path;      /* for messages; "" for memory */
+    uint64_t size;         /* when it was opened */
+    _Atomic uint64_t bytes_read;
+};
+
+/* Open a regular file for reading (no FIFO, device or directory: USAGE). Does not block. Errors: NOTFOUND, IO, USAGE. */
+lb_status lb_store_open_file(const char *path, lb_store **out, lb_error *err);
+
+/* Bytes that the caller keeps alive and unchanged. */
+lb_status lb_store_open_memory(const void *bytes, size_t size, lb_store **out, lb_error *err);
+
+static inline lb_status lb_store_read(lb_store *s, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
+{
+    return s->read_at(s, offset, out, size, got, err);
+}
+
+void lb_store_close(lb_store *store);    /* NULL is fine */
+
+#endif
