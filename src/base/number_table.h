@@ -2,6 +2,7 @@
  *
  * Row q - LB_POWER_FIRST holds the 128 leading bits of 10^q, high word first, the top bit set: cut where q >= 0
  * (exact up to 10^55), rounded up where q < 0. One source file defines the table by setting LB_POWER_TABLE_BODY. */
+/* clang-format off */
 #ifndef LB_BASE_NUMBER_TABLE_H
 #define LB_BASE_NUMBER_TABLE_H
 
