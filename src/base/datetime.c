@@ -1,0 +1,322 @@
+/* Dates and times as text. A date is a count of days; the day's number in its era of 400 years, counted from the first
+ * of March, gives year, month and day by arithmetic alone. */
+#include "base/datetime.h"
+
+#include "base/number.h"
+
+#define NANOS 1000000000
+#define DAY_SECONDS 86400
+#define ERA_DAYS 146097 /* 400 years */
+#define ERA_YEARS 400
+#define EPOCH_ERAS 4 /* 1970-01-01 lies 4 eras and 135,080 days after 0000-03-01 */
+#define EPOCH_DAYS 135080
+#define YEAR_LIMIT INT64_C(25252734927760000) /* some 2^63 days */
+
+static int64_t floor_divide(int64_t v, int64_t by)
+{
+    return v / by - (v % by < 0);
+}
+
+/* What floor_divide leaves; by itself, since quotient * by may not fit. */
+static int64_t floor_rest(int64_t v, int64_t by)
+{
+    int64_t rest = v % by;
+    return rest < 0 ? rest + by : rest;
+}
+
+/* ---------------------------------------------------------------- days */
+
+int64_t lb_days_of(int64_t year, int month, int day)
+{
+    if (year < -YEAR_LIMIT)
+        return INT64_MIN;
+    if (year > YEAR_LIMIT)
+        return INT64_MAX;
+    year -= month <= 2;
+    int64_t era = floor_divide(year, ERA_YEARS), in_era = floor_rest(year, ERA_YEARS);
+    int64_t of_year = (153 * ((int64_t)month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return (era - EPOCH_ERAS) * ERA_DAYS + in_era * 365 + in_era / 4 - in_era / 100 + of_year - EPOCH_DAYS;
+}
+
+void lb_date_of(int64_t days, int64_t *year, int *month, int *day)
+{
+    int64_t era = floor_divide(days, ERA_DAYS), in_era = floor_rest(days, ERA_DAYS) + EPOCH_DAYS;
+    era += EPOCH_ERAS;
+    if (in_era >= ERA_DAYS) {
+        in_era -= ERA_DAYS;
+        era++;
+    }
+    int64_t y = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    int64_t of_year = in_era - (365 * y + y / 4 - y / 100);
+    int64_t m = (5 * of_year + 2) / 153; /* from March */
+    *day = (int)(of_year - (153 * m + 2) / 5 + 1);
+    *month = (int)(m < 10 ? m + 3 : m - 9);
+    *year = era * ERA_YEARS + y + (*month <= 2);
+}
+
+static unsigned month_days(unsigned year, unsigned month)
+{
+    if (month == 2)
+        return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
+    return 30 + ((month + (month >> 3)) & 1);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Two digits; above 99 where they are none. */
+static inline unsigned two_digits(const char *p)
+{
+    unsigned tens = (unsigned char)p[0] - (unsigned)'0', ones = (unsigned char)p[1] - (unsigned)'0';
+    return tens > 9 || ones > 9 ? 100 : tens * 10 + ones;
+}
+
+/* YYYY-MM-DD in ten bytes. */
+static bool date_read(const char *p, int32_t *days)
+{
+    unsigned century = two_digits(p), year = two_digits(p + 2), month = two_digits(p + 5), day = two_digits(p + 8);
+    if (p[4] != '-' || p[7] != '-' || century > 99 || year > 99)
+        return false;
+    year += century * 100;
+    if (year == 0 || month - 1 > 11 || day == 0 || day > month_days(year, month))
+        return false;
+    *days = (int32_t)lb_days_of((int64_t)year, (int)month, (int)day);
+    return true;
+}
+
+/* A point and 1 to 9 digits, if any. False: a point with none or too many. */
+static bool fraction_read(const char **at, const char *end, lb_datetime *out)
+{
+    const char *p = *at;
+    uint32_t v = 0, digits = 0;
+    if (p == end || *p != '.')
+        return true;
+    for (p++; p < end && *p >= '0' && *p <= '9'; p++) {
+        if (++digits > 9)
+            return false;
+        v = v * 10 + (uint32_t)(*p - '0');
+    }
+    out->fraction_digits = digits;
+    for (uint32_t i = digits; i < 9; i++)
+        v *= 10;
+    out->nanos = v;
+    *at = p;
+    return digits > 0;
+}
+
+/* HH:MM, then :SS and a fraction, which may be missing unless `whole`. */
+static bool clock_read(const char **at, const char *end, bool whole, lb_datetime *out)
+{
+    const char *p = *at;
+    if (end - p < 5 || p[2] != ':')
+        return false;
+    unsigned hour = two_digits(p), minute = two_digits(p + 3), second = 0;
+    p += 5;
+    bool seconds = end - p >= 3 && *p == ':';
+    if (seconds) {
+        second = two_digits(p + 1);
+        p += 3;
+        if (!fraction_read(&p, end, out))
+            return false;
+    }
+    out->seconds = (int64_t)hour * 3600 + minute * 60 + second;
+    *at = p;
+    return hour < 24 && minute < 60 && second < 60 && (seconds || !whole);
+}
+
+/* `Z`, ±HH, ±HHMM or ±HH:MM up to the end, in seconds east of Greenwich. */
+static bool zone_read(const char *p, const char *end, int64_t *out)
+{
+    ptrdiff_t size = end - p;
+    *out = 0;
+    if (size == 1)
+        return *p == 'Z' || *p == 'z';
+    if ((size != 3 && size != 5 && size != 6) || (*p != '+' && *p != '-') || (size == 6 && p[3] != ':'))
+        return false;
+    unsigned hour = two_digits(p + 1), minute = size > 3 ? two_digits(end - 2) : 0;
+    int64_t offset = (int64_t)hour * 3600 + minute * 60;
+    *out = *p == '-' ? -offset : offset;
+    return hour < 24 && minute < 60;
+}
+
+static lb_datetime_kind timestamp_read(const char *p, const char *end, lb_datetime *out)
+{
+    int64_t zone;
+    if ((p[10] != 'T' && p[10] != ' ') || !date_read(p, &out->days))
+        return LB_NOT_A_DATETIME;
+    p += 11;
+    if (!clock_read(&p, end, false, out))
+        return LB_NOT_A_DATETIME;
+    out->seconds += (int64_t)out->days * DAY_SECONDS;
+    if (p == end)
+        return LB_TIMESTAMP;
+    if (!zone_read(p, end, &zone))
+        return LB_NOT_A_DATETIME;
+    out->seconds -= zone;
+    out->days = (int32_t)floor_divide(out->seconds, DAY_SECONDS);
+    return LB_TIMESTAMP_UTC;
+}
+
+lb_datetime_kind lb_datetime_parse(const char *p, size_t size, lb_datetime *out)
+{
+    *out = (lb_datetime){ .days = 0 };
+    if (size < 8 || size > 35) /* 00:00:00 to 0001-01-01T00:00:00.000000000+00:00 */
+        return LB_NOT_A_DATETIME;
+    const char *end = p + size;
+    if (p[2] == ':')
+        return clock_read(&p, end, true, out) && p == end ? LB_TIME : LB_NOT_A_DATETIME;
+    if (size == 10)
+        return date_read(p, &out->days) ? LB_DATE : LB_NOT_A_DATETIME;
+    return size >= 16 ? timestamp_read(p, end, out) : LB_NOT_A_DATETIME;
+}
+
+bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
+{
+    if (unit < 1 || unit > NANOS)
+        return false;
+    uint32_t each = (uint32_t)(NANOS / unit);
+    if (v->nanos % each != 0)
+        return false;
+    int64_t rest = v->nanos / each, seconds = v->seconds, count;
+    if (seconds < 0 && rest > 0) { /* lest the product be too small where the sum is not */
+        seconds++;
+        rest -= unit;
+    }
+    return !__builtin_mul_overflow(seconds, unit, &count) && !__builtin_add_overflow(count, rest, out);
+}
+
+/* ---------------------------------------------------------------- printing */
+
+static char *put_two(char *at, unsigned v)
+{
+    at[0] = (char)('0' + v / 10 % 10);
+    at[1] = (char)('0' + v % 10);
+    return at + 2;
+}
+
+/* At least `width` digits. */
+static char *put_padded(char *at, uint64_t v, size_t width)
+{
+    char digits[LB_INT_TEXT];
+    size_t size = lb_print_uint64(v, digits);
+    for (; width > size; width--)
+        *at++ = '0';
+    memcpy(at, digits, size);
+    return at + size;
+}
+
+/* A point and the first `digits` of nine digits. */
+static char *put_fraction(char *at, uint32_t nanos, int digits)
+{
+    *at = '.';
+    for (int i = 9; i > 0; i--, nanos /= 10)
+        if (i <= digits)
+            at[i] = (char)('0' + nanos % 10);
+    return at + 1 + digits;
+}
+
+/* Nothing, or 3, 6 or 9 digits behind a point. */
+static char *put_thousandths(char *at, uint32_t nanos)
+{
+    if (nanos == 0)
+        return at;
+    return put_fraction(at, nanos, nanos % 1000000 == 0 ? 3 : nanos % 1000 == 0 ? 6 : 9);
+}
+
+static uint32_t unit_nanos(int64_t unit)
+{
+    return unit >= 1 && unit <= NANOS ? (uint32_t)(NANOS / unit) : 1;
+}
+
+static char *put_date(char *at, int64_t days)
+{
+    int64_t year;
+    int month, day;
+    lb_date_of(days, &year, &month, &day);
+    bool plain = year >= 0 && year <= 9999;
+    if (!plain)
+        *at++ = year < 0 ? '-' : '+';
+    at = put_padded(at, (uint64_t)(year < 0 ? -year : year), plain ? 4 : 5);
+    *at++ = '-';
+    at = put_two(at, (unsigned)month);
+    *at++ = '-';
+    return put_two(at, (unsigned)day);
+}
+
+static char *put_clock(char *at, uint64_t seconds, uint32_t nanos)
+{
+    at = put_padded(at, seconds / 3600, 2);
+    *at++ = ':';
+    at = put_two(at, (unsigned)(seconds / 60 % 60));
+    *at++ = ':';
+    at = put_two(at, (unsigned)(seconds % 60));
+    return put_thousandths(at, nanos);
+}
+
+size_t lb_print_date(int64_t days, char out[LB_DATETIME_TEXT])
+{
+    return (size_t)(put_date(out, days) - out);
+}
+
+/* A time of day outside a day, which only a damaged file has, keeps its sign and its hours. */
+size_t lb_print_time(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT])
+{
+    char *at = out;
+    uint64_t size = count < 0 ? 0 - (uint64_t)count : (uint64_t)count, each = (uint64_t)(unit > 0 ? unit : 1);
+    if (count < 0)
+        *at++ = '-';
+    return (size_t)(put_clock(at, size / each, (uint32_t)(size % each) * unit_nanos(unit)) - out);
+}
+
+size_t lb_print_timestamp(int64_t count, int64_t unit, bool utc, char out[LB_DATETIME_TEXT])
+{
+    int64_t each = unit > 0 ? unit : 1, seconds = floor_divide(count, each), days = floor_divide(seconds, DAY_SECONDS);
+    uint32_t nanos = (uint32_t)floor_rest(count, each) * unit_nanos(unit);
+    char *at = put_date(out, days);
+    *at++ = 'T';
+    at = put_clock(at, (uint64_t)floor_rest(seconds, DAY_SECONDS), nanos);
+    if (utc)
+        *at++ = 'Z';
+    return (size_t)(at - out);
+}
+
+/* `1H`, or nothing for 0. */
+static char *put_part(char *at, uint64_t v, char letter)
+{
+    if (v == 0)
+        return at;
+    at += lb_print_uint64(v, at);
+    *at++ = letter;
+    return at;
+}
+
+static char *put_seconds(char *at, uint64_t seconds, uint32_t nanos)
+{
+    at += lb_print_uint64(seconds, at);
+    int digits = 9;
+    for (uint32_t v = nanos; digits > 0 && v % 10 == 0; v /= 10)
+        digits--;
+    if (digits > 0)
+        at = put_fraction(at, nanos, digits);
+    *at++ = 'S';
+    return at;
+}
+
+size_t lb_print_duration(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT])
+{
+    char *at = out;
+    uint64_t size = count < 0 ? 0 - (uint64_t)count : (uint64_t)count, each = (uint64_t)(unit > 0 ? unit : 1);
+    uint64_t seconds = size / each, day = seconds % DAY_SECONDS;
+    uint32_t nanos = (uint32_t)(size % each) * unit_nanos(unit);
+    if (count < 0)
+        *at++ = '-';
+    *at++ = 'P';
+    at = put_part(at, seconds / DAY_SECONDS, 'D');
+    if (day == 0 && nanos == 0 && seconds != 0)
+        return (size_t)(at - out);
+    *at++ = 'T';
+    at = put_part(at, day / 3600, 'H');
+    at = put_part(at, day / 60 % 60, 'M');
+    if (day % 60 != 0 || nanos != 0 || seconds == 0)
+        at = put_seconds(at, day % 60, nanos);
+    return (size_t)(at - out);
+}
