@@ -1,5 +1,6 @@
-/* Characters that take no column of a terminal, or two; all others take one. Ranges are inclusive, ascending and do not overlap.
- * Written by tools/gen_utf8_width.py from Unicode 14.0.0; do not edit. */
+/* Characters that take no column of a terminal, or two; all others take one. Ranges are inclusive and
+ * ascending. Written by tools/gen_utf8_width.py from Unicode 14.0.0; do not edit. */
+/* clang-format off */
 #ifndef LB_BASE_UTF8_WIDTH_H
 #define LB_BASE_UTF8_WIDTH_H
 

@@ -1,0 +1,173 @@
+/* UTF-8: what is valid, one character at a time both ways, and widths. */
+#include "base/utf8.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8_width.h"
+
+#define REPLACEMENT 0xfffd
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+/* What a first byte asks for. In the second byte lie all the exceptions: overlong forms, surrogates, the end of
+ * Unicode. Length 0: no character begins so. */
+typedef struct utf8_lead {
+    uint8_t length, low, high;
+} utf8_lead;
+
+static inline utf8_lead lead_of(uint8_t byte)
+{
+    if (byte < 0x80)
+        return (utf8_lead){ 1, 0, 0 };
+    if (byte < 0xc2 || byte > 0xf4)
+        return (utf8_lead){ 0, 0, 0 };
+    if (byte < 0xe0)
+        return (utf8_lead){ 2, 0x80, 0xbf };
+    if (byte < 0xf0)
+        return (utf8_lead){ 3, byte == 0xe0 ? 0xa0 : 0x80, byte == 0xed ? 0x9f : 0xbf };
+    return (utf8_lead){ 4, byte == 0xf0 ? 0x90 : 0x80, byte == 0xf4 ? 0x8f : 0xbf };
+}
+
+static inline bool is_tail(uint8_t byte)
+{
+    return (byte & 0xc0) == 0x80;
+}
+
+/* Length of the character at p; 0 where there is none, or the end cuts it off. */
+static inline size_t char_length(const uint8_t *p, size_t left)
+{
+    utf8_lead lead = lead_of(*p);
+    if (lead.length > left)
+        return 0;
+    if (lead.length < 2)
+        return lead.length;
+    if (p[1] < lead.low || p[1] > lead.high || (lead.length > 2 && !is_tail(p[2])) ||
+        (lead.length > 3 && !is_tail(p[3])))
+        return 0;
+    return lead.length;
+}
+
+static inline uint64_t load_word(const uint8_t *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Step over ASCII: 32 bytes at a time, then 8, then single ones. */
+static inline size_t ascii_skip(const uint8_t *p, size_t at, size_t size)
+{
+    while (size - at >= 32) {
+        uint64_t any = load_word(p + at) | load_word(p + at + 8) | load_word(p + at + 16) | load_word(p + at + 24);
+        if ((any & HIGH_BITS) != 0)
+            break;
+        at += 32;
+    }
+    while (size - at >= 8 && (load_word(p + at) & HIGH_BITS) == 0)
+        at += 8;
+    while (at < size && p[at] < 0x80)
+        at++;
+    return at;
+}
+
+size_t lb_utf8_valid_prefix(const uint8_t *p, size_t size)
+{
+    size_t at = 0;
+    for (;;) {
+        at = ascii_skip(p, at, size);
+        /* text of another script has runs of characters that are none of them ASCII */
+        while (at < size && p[at] >= 0x80) {
+            size_t length = char_length(p + at, size - at);
+            if (length == 0)
+                return at;
+            at += length;
+        }
+        if (at == size)
+            return at;
+    }
+}
+
+size_t lb_utf8_cut_tail(const uint8_t *p, size_t size)
+{
+    for (size_t back = 1; back <= 3 && back <= size; back++) {
+        const uint8_t *start = p + (size - back);
+        if (is_tail(*start))
+            continue;
+        utf8_lead lead = lead_of(*start);
+        bool cut = lead.length > back && (back < 2 || (start[1] >= lead.low && start[1] <= lead.high));
+        return cut ? back : 0;
+    }
+    return 0;
+}
+
+size_t lb_utf8_decode(const uint8_t *p, size_t size, uint32_t *code_point)
+{
+    switch (size == 0 ? 0 : char_length(p, size)) {
+    case 1:
+        *code_point = p[0];
+        return 1;
+    case 2:
+        *code_point = (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f);
+        return 2;
+    case 3:
+        *code_point = (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+        return 3;
+    case 4:
+        *code_point = (uint32_t)(p[0] & 0x07) << 18 | (uint32_t)(p[1] & 0x3f) << 12 | (uint32_t)(p[2] & 0x3f) << 6 |
+                      (p[3] & 0x3f);
+        return 4;
+    default:
+        *code_point = REPLACEMENT;
+        return 1;
+    }
+}
+
+/* What is no character (a surrogate, or past the end of Unicode) is written as U+FFFD. */
+size_t lb_utf8_encode(uint32_t code_point, uint8_t out[4])
+{
+    uint32_t c = code_point;
+    if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        c = REPLACEMENT;
+    if (c < 0x80) {
+        out[0] = (uint8_t)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (uint8_t)(0xc0 | c >> 6);
+        out[1] = (uint8_t)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (uint8_t)(0xe0 | c >> 12);
+        out[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (uint8_t)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xf0 | c >> 18);
+    out[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
+    out[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+    out[3] = (uint8_t)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+static bool range_holds(const utf8_range *ranges, size_t count, uint32_t code_point)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (ranges[mid].last < code_point)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < count && ranges[low].first <= code_point;
+}
+
+int lb_utf8_width(uint32_t code_point)
+{
+    if (code_point < 0x300) /* nothing below combines or is wide */
+        return 1;
+    if (range_holds(utf8_zero, sizeof utf8_zero / sizeof utf8_zero[0], code_point))
+        return 0;
+    return range_holds(utf8_wide, sizeof utf8_wide / sizeof utf8_wide[0], code_point) ? 2 : 1;
+}
