@@ -1,0 +1,60 @@
+/* Asked once; the answer is kept. Two threads that ask at the same time find the same. */
+#include "base/cpu.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU_ASKED (1u << 31) /* beside the features, so that "none" is known from "not asked yet" */
+
+static const struct {
+    const char *name;
+    unsigned feature;
+} cpu_names[] = {
+    { "avx2", LB_CPU_AVX2 },
+    { "avx512", LB_CPU_AVX512 },
+    { "neon", LB_CPU_NEON },
+};
+
+/* AVX512 stands for its foundation with byte, doubleword and short-vector forms: what every server since 2017 has. */
+static unsigned cpu_find(void)
+{
+    unsigned found = 0;
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2"))
+        found |= LB_CPU_AVX2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        found |= LB_CPU_AVX512;
+#elif defined(__aarch64__) || defined(__ARM_NEON)
+    found |= LB_CPU_NEON;
+#endif
+    return found;
+}
+
+/* The features a list of names stands for; names that are unknown stand for none. */
+static unsigned cpu_named(const char *list)
+{
+    unsigned named = 0;
+    while (list != NULL && *list != '\0') {
+        size_t size = strcspn(list, ", ");
+        for (size_t i = 0; i < sizeof cpu_names / sizeof cpu_names[0]; i++)
+            if (strlen(cpu_names[i].name) == size && memcmp(cpu_names[i].name, list, size) == 0)
+                named |= cpu_names[i].feature;
+        list += size;
+        list += strspn(list, ", ");
+    }
+    return named;
+}
+
+unsigned lb_cpu(void)
+{
+    static _Atomic unsigned known;
+    unsigned v = atomic_load_explicit(&known, memory_order_relaxed);
+    if (v == 0) {
+        v = (cpu_find() & ~cpu_named(getenv("LB_DISABLE_CPU"))) | CPU_ASKED;
+        atomic_store_explicit(&known, v, memory_order_relaxed);
+    }
+    return v & ~CPU_ASKED;
+}
