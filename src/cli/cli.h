@@ -1,0 +1,277 @@
+/* What the parts of the command share. The command is thin: it parses words, calls lakebed.h and prints. */
+#ifndef LB_CLI_H
+#define LB_CLI_H
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "lakebed.h"
+
+/* Exit statuses (lakebed.1). */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FINDING = 1,
+    EXIT_USAGE = 2,
+    EXIT_DATA = 3,
+    EXIT_SYSTEM = 4,
+    EXIT_FAULT = 5,
+    EXIT_SIGNAL = 128
+};
+
+/* ---------------------------------------------------------------- cli_table.c: verbs and options */
+
+/* The verbs, as an index into the table and as a bit in an option's set of verbs. VERB_SHOW is `lakebed PATH`. */
+typedef enum cli_verb_id {
+    VERB_MAP,
+    VERB_LOCATE,
+    VERB_SLICE,
+    VERB_HEAD,
+    VERB_TAIL,
+    VERB_COUNT,
+    VERB_SCHEMA,
+    VERB_STATS,
+    VERB_FORMATS,
+    VERB_HELP,
+    VERB_VERSION,
+    VERB_SHOW,
+    VERB_COUNT_
+} cli_verb_id;
+
+struct cli;
+
+typedef struct cli_verb {
+    const char *name;     /* empty for `lakebed PATH` */
+    const char *operands; /* as the usage line has them */
+    const char *summary;  /* one line */
+    const char *about;    /* paragraph of the verb's own help; NULL: the summary says it all */
+    const char *examples; /* lines of command and comment */
+    size_t least, most;   /* operands */
+    bool folders;         /* the first operand is a directory */
+    int (*run)(struct cli *c);
+} cli_verb;
+
+typedef enum cli_kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_CHOICE, KIND_FILE } cli_kind;
+
+typedef enum cli_option_id {
+    OPT_STRIDE,
+    OPT_FINGERPRINT,
+    OPT_STATS,
+    OPT_ON_ERROR,
+    OPT_INCLUDE,
+    OPT_EXCLUDE,
+    OPT_HIDDEN,
+    OPT_NO_COMPRESSED,
+    OPT_BY_PRODUCTS,
+    OPT_PAGES,
+    OPT_SET,
+    OPT_DETECT,
+    OPT_INTEROP,
+    OPT_FILE,
+    OPT_OFFSET,
+    OPT_LIMIT,
+    OPT_COLUMNS,
+    OPT_TO,
+    OPT_OUTPUT,
+    OPT_EXPLAIN,
+    OPT_FORMAT,
+    OPT_NO_MAP,
+    OPT_SCHEMA,
+    OPT_DELIMITED,
+    OPT_THREADS,
+    OPT_JSON,
+    OPT_QUIET,
+    OPT_COLOR,
+    OPT_HELP,
+    OPT_VERSION,
+    OPT_COUNT
+} cli_option_id;
+
+typedef struct cli_option {
+    const char *name;
+    char letter;       /* 0: none */
+    const char *value; /* "N", "metadata|blake3"; words in lower case stand for themselves. NULL: a flag */
+    const char *help;
+    cli_kind kind;
+    uint64_t least; /* KIND_NUMBER */
+    unsigned verbs; /* bits 1 << cli_verb_id */
+    bool repeatable;
+    bool read;    /* a read option of the library; `id` does not apply */
+    bool general; /* stands in the last group of a help text */
+    cli_option_id id;
+} cli_option;
+
+const cli_verb *cli_verb_at(cli_verb_id id);
+
+/* Verb of that name, or VERB_COUNT_. */
+cli_verb_id cli_verb_find(const char *name);
+
+/* Options in the order of help texts: the command's own, then the read options. False at the end. */
+bool cli_option_at(size_t index, cli_option *out);
+
+/* Look an option up by its name of `length` bytes, or by its letter. */
+bool cli_option_find(const char *name, size_t length, cli_option *out);
+bool cli_option_letter(char letter, cli_option *out);
+
+/* Walk over the words an option takes for itself ("metadata", "blake3"), found in a list whose items are divided by
+ * `|` or blanks. `*at` starts as the list; false at the end. */
+bool cli_next_word(const char **at, char *word, size_t cap);
+
+/* The list to walk over for this option; "" where it takes anything. Lent until the next call. */
+const char *cli_option_words(const cli_option *option);
+
+/* ---------------------------------------------------------------- args.c: parsing */
+
+typedef struct cli_list {
+    size_t count;
+    const char **items; /* ended by NULL; NULL where count is 0 */
+} cli_list;
+
+typedef struct cli_args {
+    cli_verb_id verb;
+    cli_list operands;
+    cli_list given[OPT_COUNT];        /* values of an option; "" for a flag */
+    uint64_t number[OPT_COUNT];       /* KIND_NUMBER: the last one given */
+    cli_list read_names, read_values; /* read options in their order; a value may be NULL */
+    lb_read_options *read;            /* NULL: none given */
+} cli_args;
+
+/* Progress and notes on standard error; one at a time. */
+typedef struct cli_progress {
+    pthread_mutex_t lock;
+    bool on;    /* a terminal, and not --quiet */
+    bool drawn; /* a line stands there now */
+    double started;
+} cli_progress;
+
+typedef struct cli {
+    cli_args args;
+    lb_context *cx;
+    bool out_terminal, out_colour, err_colour;
+    int out_error; /* errno of the first write to standard output that failed */
+    cli_progress progress;
+} cli;
+
+/* Parse the words after the program's name. Returns true to go on, or false with the exit status in `*status`, all
+ * messages printed. */
+bool args_parse(cli *c, int count, char **words, int *status);
+void args_free(cli_args *args);
+
+static inline bool args_has(const cli *c, cli_option_id id)
+{
+    return c->args.given[id].count != 0;
+}
+
+/* Last value given, or `other`. */
+const char *args_text(const cli *c, cli_option_id id, const char *other);
+uint64_t args_number(const cli *c, cli_option_id id, uint64_t other);
+
+/* Whole number of decimal digits only, at most INT64_MAX. */
+bool args_parse_number(const char *text, uint64_t *out);
+
+/* Add a value to a list, keeping the NULL at its end. */
+void list_add(cli_list *list, const char *item);
+
+/* ---------------------------------------------------------------- cli_help.c */
+
+void help_overview(FILE *out);
+void help_verb(FILE *out, cli_verb_id id);
+
+/* ---------------------------------------------------------------- typo.c */
+
+/* The word of the list nearest to what was typed, if near enough to be a slip; else NULL. `best` starts as NULL,
+ * and one call a candidate improves it. */
+typedef struct typo {
+    const char *typed;
+    char best[64];
+    unsigned distance;
+} typo;
+
+void typo_begin(typo *t, const char *typed);
+void typo_offer(typo *t, const char *candidate);
+const char *typo_best(const typo *t);
+
+/* ---------------------------------------------------------------- report.c: standard error, numbers for people */
+
+/* Say what is wrong with the command line, and where its help is; gives EXIT_USAGE. */
+int report_usage(const cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Print an error of the library; gives the exit status that fits. */
+int report_error(cli *c, const lb_error *err);
+
+/* Print `lakebed: …` for anything else. */
+void report_line(cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Exit status of the command for a status of the library. */
+int report_status(lb_status status);
+
+/* A text by value, to be used inside one call: number_text(n).s */
+typedef struct cli_text {
+    char s[48];
+} cli_text;
+
+cli_text number_text(uint64_t n);                                    /* 1,234,567 */
+cli_text size_text(uint64_t bytes);                                  /* 1.2 MB */
+cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 2 files */
+
+/* Copy in which control characters are written as \xNN, so that a name or a message cannot steer the terminal.
+ * Owned by the caller. */
+char *clean_text(const char *text);
+
+void *cli_alloc(size_t count, size_t size); /* zeroed; ends the command where there is no memory */
+char *cli_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---------------------------------------------------------------- progress.c */
+
+void progress_init(cli *c, bool on);
+void progress_update(void *user, uint64_t done, uint64_t total, uint64_t files, uint64_t total_files);
+void progress_note(void *user, const char *note);
+void progress_clear(cli *c); /* take the line away; it may come back */
+void progress_end(cli *c);   /* take the line away for good */
+double clock_seconds(void);
+
+/* ---------------------------------------------------------------- grid.c: aligned columns for people */
+
+typedef struct grid grid;
+
+/* `heads` are divided by `|`; a head that begins with `>` makes its column right-aligned. */
+grid *grid_new(const char *heads);
+void grid_add(grid *g, const char *text); /* the next cell, row by row */
+void grid_print(const grid *g, const char *indent);
+void grid_free(grid *g);
+
+/* ---------------------------------------------------------------- out.c: standard output */
+
+/* Both are lb_write_fn; `user` is the cli. */
+bool out_write(void *user, const void *bytes, size_t size);
+
+/* Flush, and give the command's exit status: `status`, or what a failed write makes of it. A closed pipe is no
+ * error: whoever read had enough. */
+int out_finish(cli *c, int status);
+unsigned out_width(void); /* characters in a line of the terminal; 0: unknown */
+
+/* ---------------------------------------------------------------- the verbs */
+
+int verb_map(cli *c);
+int verb_locate(cli *c);
+int verb_slice(cli *c); /* also head and tail */
+int verb_count(cli *c);
+int verb_schema(cli *c);
+int verb_stats(cli *c);
+int verb_formats(cli *c);
+int verb_help(cli *c);
+int verb_version(cli *c);
+int verb_show(cli *c);
+
+/* Candidates for the last of `words`, a line each, as the completion scripts ask for them. */
+int complete_words(int count, char **words);
+
+/* Open `path` with the options given; on failure the error is printed and the exit status returned, else EXIT_DONE. */
+int cli_open(cli *c, const char *path, lb_table **out);
+
+/* Columns and types of a schema, for people. */
+void print_columns(const struct ArrowSchema *schema, const char *indent);
+
+/* Type of a column in JSON, as long as it may be; owned by the caller. */
+char *type_json(const struct ArrowSchema *type);
+
+#endif

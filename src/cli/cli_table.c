@@ -1,0 +1,322 @@
+/* The one table of verbs and the one of options. Parsing, help, suggestions and completion all read them here. */
+#include "cli.h"
+
+#include <string.h>
+
+#define COUNT_OF(a) (sizeof(a) / sizeof *(a))
+
+static const cli_verb verbs[VERB_COUNT_] = {
+    [VERB_MAP] = {
+        .name = "map", .operands = "DIR", .summary = "build and save the map of a directory", .least = 1, .most = 1,
+        .folders = true, .run = verb_map,
+        .about = "Reads every data file below DIR once and writes DIR/.br_map.bazan: where the rows of each file\n"
+                 "start, its columns and their statistics. Files are never written. A file that cannot be read is\n"
+                 "kept in the map with its error; each is told, and the exit status is 1.",
+        .examples = "lakebed map data\n"
+                    "lakebed map data --stride 4096 --fingerprint blake3\n"
+                    "lakebed map data --include '**/*.csv' --set 'eu/*.csv:delimiter=;,encoding=WINDOWS-1252'\n"
+                    "lakebed map data --json",
+    },
+    [VERB_LOCATE] = {
+        .name = "locate", .operands = "DIR ROW…", .summary = "find where rows of a mapped directory lie", .least = 2,
+        .most = SIZE_MAX, .folders = true, .run = verb_locate,
+        .about = "Rows are counted from 0 over all files, or over one file with --file. Only the map is read.\n"
+                 "The line is known where the row begins its block; otherwise the block's first line is given.",
+        .examples = "lakebed locate data 1000000\n"
+                    "lakebed locate data --file eu/2024.csv 17 4711\n"
+                    "lakebed locate data 0 99 --json",
+    },
+    [VERB_SLICE] = {
+        .name = "slice", .operands = "PATH", .summary = "print a range of rows of a file or a directory",
+        .least = 1, .most = 1, .run = verb_slice,
+        .about = "A directory is one row space over all its files, in the order of their paths. On a terminal rows\n"
+                 "are a table, and without --limit it stops at 1,000 rows; into a pipe or a file they are CSV, all.\n"
+                 "With -o the form follows from the file's extension, and the file appears whole or not at all.",
+        .examples = "lakebed slice data.csv --offset 1000000 --limit 100\n"
+                    "lakebed slice data --columns id,price --to ndjson\n"
+                    "lakebed slice data.csv -o part.arrow --limit 50000\n"
+                    "lakebed slice data.csv --offset 1000000 --limit 100 --explain",
+    },
+    [VERB_HEAD] = {
+        .name = "head", .operands = "PATH", .summary = "print the first rows", .least = 1, .most = 1, .run = verb_slice,
+        .examples = "lakebed head data.csv\n"
+                    "lakebed head -n 3 data --columns id,price\n"
+                    "lakebed head -100 data.csv --to ndjson",
+    },
+    [VERB_TAIL] = {
+        .name = "tail", .operands = "PATH", .summary = "print the last rows", .least = 1, .most = 1, .run = verb_slice,
+        .examples = "lakebed tail data.csv\n"
+                    "lakebed tail -n 3 data --to csv",
+    },
+    [VERB_COUNT] = {
+        .name = "count", .operands = "PATH…", .summary = "print the number of rows", .least = 1, .most = SIZE_MAX,
+        .run = verb_count,
+        .about = "Header records do not count. With several paths each is a line, and the last line is the total.",
+        .examples = "lakebed count data.csv\n"
+                    "lakebed count a.csv b.csv data --json",
+    },
+    [VERB_SCHEMA] = {
+        .name = "schema", .operands = "PATH", .summary = "print columns and their types", .least = 1, .most = 1,
+        .run = verb_schema,
+        .about = "With --json: {\"rows\":N,\"columns\":[{\"name\":…,\"type\":…,\"nullable\":…}]};\n"
+                 "rows is null where only a sample of a large file was read.",
+        .examples = "lakebed schema data.csv\n"
+                    "lakebed schema data --schema strict --json",
+    },
+    [VERB_STATS] = {
+        .name = "stats", .operands = "PATH",
+        .summary = "print sizes, blocks, and the bounds and nulls of columns", .least = 1, .most = 1, .run = verb_stats,
+        .about = "A bound that is only known roughly is marked ~.",
+        .examples = "lakebed stats data.csv\n"
+                    "lakebed stats data --json",
+    },
+    [VERB_FORMATS] = {
+        .name = "formats", .operands = "", .summary = "list the formats, their extensions and read options",
+        .run = verb_formats,
+        .examples = "lakebed formats\n"
+                    "lakebed formats --delimited 'log=|' --json",
+    },
+    [VERB_HELP] = {
+        .name = "help", .operands = "[VERB]", .summary = "explain the command or one verb", .most = 1, .run = verb_help,
+        .examples = "lakebed help slice",
+    },
+    [VERB_VERSION] = {
+        .name = "version", .operands = "", .summary = "print the version", .run = verb_version,
+        .examples = "lakebed version",
+    },
+    [VERB_SHOW] = {
+        .name = "", .operands = "PATH",
+        .summary = "show what it holds, ten rows, and the next step", .least = 1, .most = 1, .run = verb_show,
+        .examples = "lakebed data.csv\n"
+                    "lakebed data",
+    },
+};
+
+#define BIT(verb) (1u << VERB_##verb)
+enum {
+    ON_MAP = BIT(MAP),
+    ON_LOCATE = BIT(LOCATE),
+    ON_SLICE = BIT(SLICE),
+    ON_ROWS = BIT(SLICE) | BIT(HEAD) | BIT(TAIL),
+    ON_READ = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
+    ON_JSON = BIT(MAP) | BIT(LOCATE) | BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) |
+              BIT(FORMATS),
+    ON_ALL = (1u << VERB_COUNT_) - 1
+};
+
+static const cli_option options[OPT_COUNT] = {
+    [OPT_STRIDE] = { .name = "stride",
+                     .value = "N",
+                     .help = "rows from one checkpoint to the next (default 65536)",
+                     .kind = KIND_NUMBER,
+                     .least = 1,
+                     .verbs = ON_MAP },
+    [OPT_FINGERPRINT] = { .name = "fingerprint",
+                          .value = "metadata|blake3",
+                          .help = "how changes are noticed: size and time (default), or a hash of the contents",
+                          .kind = KIND_CHOICE,
+                          .verbs = ON_MAP },
+    [OPT_STATS] = { .name = "stats",
+                    .value = "all|none|block|COL,…",
+                    .help = "columns with statistics (default all); block: also block by block",
+                    .kind = KIND_TEXT,
+                    .verbs = ON_MAP },
+    [OPT_ON_ERROR] = { .name = "on-error",
+                       .value = "record|abort",
+                       .help = "a file that cannot be read: keep it with its error (default), or write no map",
+                       .kind = KIND_CHOICE,
+                       .verbs = ON_MAP },
+    [OPT_INCLUDE] = { .name = "include",
+                      .value = "GLOB",
+                      .help = "only files whose path below DIR matches",
+                      .kind = KIND_TEXT,
+                      .verbs = ON_MAP,
+                      .repeatable = true },
+    [OPT_EXCLUDE] = { .name = "exclude",
+                      .value = "GLOB",
+                      .help = "no files whose path below DIR matches",
+                      .kind = KIND_TEXT,
+                      .verbs = ON_MAP,
+                      .repeatable = true },
+    [OPT_HIDDEN] = { .name = "hidden", .help = "also take directories whose name begins with a dot", .verbs = ON_MAP },
+    [OPT_NO_COMPRESSED] = { .name = "no-compressed", .help = "leave compressed files out", .verbs = ON_MAP },
+    [OPT_BY_PRODUCTS] = { .name = "by-products",
+                          .help = "also take what engines leave behind: _metadata, _SUCCESS …",
+                          .verbs = ON_MAP },
+    [OPT_PAGES] = { .name = "pages", .help = "store where the pages of Parquet files lie", .verbs = ON_MAP },
+    [OPT_SET] = { .name = "set",
+                  .value = "GLOB:OPTIONS",
+                  .help = "read options for the files that match, as name=value,name=value; later ones win",
+                  .kind = KIND_TEXT,
+                  .verbs = ON_MAP,
+                  .repeatable = true },
+    [OPT_DETECT] = { .name = "detect",
+                     .help = "accept a delimiter or encoding found by looking at the file",
+                     .verbs = ON_MAP },
+    [OPT_INTEROP] = { .name = "interop",
+                      .value = "lean|full",
+                      .help = "full: fill the JSON columns other readers of the map may want (default lean)",
+                      .kind = KIND_CHOICE,
+                      .verbs = ON_MAP },
+    [OPT_FILE] = { .name = "file",
+                   .value = "PATH",
+                   .help = "rows are of this file of the map, a path below DIR",
+                   .kind = KIND_FILE,
+                   .verbs = ON_LOCATE },
+    [OPT_OFFSET] = { .name = "offset",
+                     .value = "N",
+                     .help = "first row, from 0 (default 0)",
+                     .kind = KIND_NUMBER,
+                     .verbs = ON_SLICE },
+    [OPT_LIMIT] = { .name = "limit",
+                    .letter = 'n',
+                    .value = "N",
+                    .help = "number of rows (slice: to the end; head and tail: 10, also -N)",
+                    .kind = KIND_NUMBER,
+                    .verbs = ON_ROWS },
+    [OPT_COLUMNS] = { .name = "columns",
+                      .value = "A,B,…",
+                      .help = "only these, in this order; a comma in a name is \\,",
+                      .kind = KIND_TEXT,
+                      .verbs = ON_ROWS,
+                      .repeatable = true },
+    [OPT_TO] = { .name = "to",
+                 .value = "FORM",
+                 .help = "table, csv, ndjson, json, arrow, arrows, raw (the records' own bytes), tagged or canonical",
+                 .kind = KIND_CHOICE,
+                 .verbs = ON_ROWS },
+    [OPT_OUTPUT] = { .name = "output",
+                     .letter = 'o',
+                     .value = "FILE",
+                     .help = "write to FILE instead of standard output",
+                     .kind = KIND_FILE,
+                     .verbs = ON_ROWS },
+    [OPT_EXPLAIN] = { .name = "explain",
+                      .help = "instead of rows: which files, blocks and bytes would be read",
+                      .verbs = ON_ROWS },
+    [OPT_FORMAT] = { .name = "format",
+                     .value = "NAME",
+                     .help = "the file's format, whatever its name (see lakebed formats)",
+                     .kind = KIND_TEXT,
+                     .verbs = ON_READ },
+    [OPT_NO_MAP] = { .name = "no-map", .help = "read as if there were no map", .verbs = ON_READ },
+    [OPT_SCHEMA] = { .name = "schema",
+                     .value = "union|strict|text",
+                     .help =
+                         "files of a directory that differ: unite columns (default), refuse, or make conflicts text",
+                     .kind = KIND_CHOICE,
+                     .verbs = ON_READ },
+    [OPT_DELIMITED] = { .name = "delimited",
+                        .value = "EXT=CHAR",
+                        .help = "read files with this extension as text delimited by CHAR (\\t: tab)",
+                        .kind = KIND_TEXT,
+                        .verbs = ON_ALL & ~(BIT(HELP) | BIT(VERSION)),
+                        .repeatable = true,
+                        .general = true },
+    [OPT_THREADS] = { .name = "threads",
+                      .letter = 'j',
+                      .value = "N",
+                      .help = "threads (default: one a core)",
+                      .kind = KIND_NUMBER,
+                      .least = 1,
+                      .verbs = ON_ALL & ~(BIT(HELP) | BIT(VERSION)),
+                      .general = true },
+    [OPT_JSON] = { .name = "json", .help = "print the report as JSON", .verbs = ON_JSON, .general = true },
+    [OPT_QUIET] = { .name = "quiet",
+                    .letter = 'q',
+                    .help = "no progress, no notes, and no report of map",
+                    .verbs = ON_ALL,
+                    .general = true },
+    [OPT_COLOR] = { .name = "color",
+                    .value = "auto|always|never",
+                    .help = "colours (default auto: on a terminal)",
+                    .kind = KIND_CHOICE,
+                    .verbs = ON_ALL,
+                    .general = true },
+    [OPT_HELP] = { .name = "help", .letter = 'h', .help = "print this help", .verbs = ON_ALL, .general = true },
+    [OPT_VERSION] = { .name = "version", .letter = 'V', .help = "print the version", .verbs = ON_ALL, .general = true },
+};
+
+const cli_verb *cli_verb_at(cli_verb_id id)
+{
+    return &verbs[id];
+}
+
+cli_verb_id cli_verb_find(const char *name)
+{
+    for (cli_verb_id id = 0; id < VERB_COUNT_; id++)
+        if (*name != '\0' && strcmp(verbs[id].name, name) == 0)
+            return id;
+    return VERB_COUNT_;
+}
+
+bool cli_option_at(size_t index, cli_option *out)
+{
+    if (index < OPT_COUNT) {
+        *out = options[index];
+        out->id = (cli_option_id)index;
+        return true;
+    }
+    const lb_option_info *read = lb_read_option_list();
+    for (index -= OPT_COUNT; read->name != NULL && index > 0; index--)
+        read++;
+    if (read->name == NULL)
+        return false;
+    *out = (cli_option){ .name = read->name,
+                         .value = read->value,
+                         .help = read->help,
+                         .repeatable = read->repeatable,
+                         .kind = read->value == NULL ? KIND_FLAG : KIND_TEXT,
+                         .verbs = ON_READ | ON_MAP,
+                         .read = true,
+                         .id = OPT_COUNT };
+    return true;
+}
+
+bool cli_option_find(const char *name, size_t length, cli_option *out)
+{
+    for (size_t i = 0; cli_option_at(i, out); i++)
+        if (strlen(out->name) == length && memcmp(out->name, name, length) == 0)
+            return true;
+    return false;
+}
+
+bool cli_option_letter(char letter, cli_option *out)
+{
+    for (size_t i = 0; cli_option_at(i, out); i++)
+        if (out->letter != 0 && out->letter == letter)
+            return true;
+    return false;
+}
+
+/* A word that stands for itself is of lower-case letters, digits, `-` and `_`. */
+static bool is_literal(const char *word, size_t length)
+{
+    return length != 0 && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-") >= length;
+}
+
+bool cli_next_word(const char **at, char *word, size_t cap)
+{
+    while (**at != '\0') {
+        const char *from = *at;
+        size_t length = strcspn(from, "| ");
+        *at = from + length + (from[length] != '\0');
+        if (is_literal(from, length) && length < cap) {
+            memcpy(word, from, length);
+            word[length] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *cli_option_words(const cli_option *option)
+{
+    static char forms[256];
+    if (option->value == NULL)
+        return "";
+    if (option->read || option->id != OPT_TO)
+        return option->value;
+    (void)snprintf(forms, sizeof forms, "%s raw", lb_print_forms());
+    return forms;
+}

@@ -1,0 +1,124 @@
+#include "json_out.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void json_begin_value(json_out *j)
+{
+    if (j->comma)
+        (void)fputc(',', j->file);
+    j->comma = true;
+}
+
+void json_open(json_out *j, char bracket)
+{
+    json_begin_value(j);
+    (void)fputc(bracket, j->file);
+    j->comma = false;
+}
+
+void json_close(json_out *j, char bracket)
+{
+    (void)fputc(bracket, j->file);
+    j->comma = true;
+}
+
+/* Length of the UTF-8 character at `p`, or 0 where there is none. The NUL at the text's end ends a cut character
+ * too. */
+static size_t utf8_length(const unsigned char *p)
+{
+    unsigned low = 0x80, high = 0xBF;
+    size_t n;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xC2 || p[0] > 0xF4)
+        return 0;
+    n = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    if (p[0] == 0xE0)
+        low = 0xA0;
+    else if (p[0] == 0xED)
+        high = 0x9F;
+    else if (p[0] == 0xF0)
+        low = 0x90;
+    else if (p[0] == 0xF4)
+        high = 0x8F;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if (p[i] < 0x80 || p[i] > 0xBF)
+            return 0;
+    return n;
+}
+
+static void json_string(FILE *file, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    (void)fputc('"', file);
+    while (*p != 0) {
+        size_t n = utf8_length(p);
+        if (n == 0)
+            (void)fputs("\xEF\xBF\xBD", file);
+        else if (*p == '"' || *p == '\\')
+            (void)fprintf(file, "\\%c", *p);
+        else if (*p < 0x20)
+            (void)fprintf(file, "\\u%04x", *p);
+        else
+            (void)fwrite(p, 1, n, file);
+        p += n == 0 ? 1 : n;
+    }
+    (void)fputc('"', file);
+}
+
+void json_key(json_out *j, const char *key)
+{
+    json_begin_value(j);
+    json_string(j->file, key);
+    (void)fputc(':', j->file);
+    j->comma = false;
+}
+
+void json_text(json_out *j, const char *text)
+{
+    json_begin_value(j);
+    if (text == NULL)
+        (void)fputs("null", j->file);
+    else
+        json_string(j->file, text);
+}
+
+void json_count(json_out *j, uint64_t n)
+{
+    json_begin_value(j);
+    (void)fprintf(j->file, "%" PRIu64, n);
+}
+
+void json_known(json_out *j, int64_t n)
+{
+    if (n < 0)
+        json_raw(j, "null");
+    else
+        json_count(j, (uint64_t)n);
+}
+
+void json_real(json_out *j, double x)
+{
+    json_begin_value(j);
+    (void)fprintf(j->file, "%.3f", isfinite(x) ? x : 0.0);
+}
+
+void json_bool(json_out *j, bool b)
+{
+    json_raw(j, b ? "true" : "false");
+}
+
+void json_raw(json_out *j, const char *json)
+{
+    json_begin_value(j);
+    (void)fputs(json, j->file);
+}
+
+void json_end(json_out *j)
+{
+    (void)fputc('\n', j->file);
+}

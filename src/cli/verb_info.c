@@ -1,0 +1,414 @@
+/* lakebed count, schema, stats and formats. */
+#include "cli.h"
+#include "json_out.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_open(cli *c, const char *path, lb_table **out)
+{
+    lb_error err = LB_ERROR_INIT;
+    const char *schema = args_text(c, OPT_SCHEMA, "union");
+    lb_open_options options = {
+        .struct_size = sizeof options,
+        .read = c->args.read,
+        .format = args_text(c, OPT_FORMAT, NULL),
+        .no_map = args_has(c, OPT_NO_MAP),
+        .schema = strcmp(schema, "strict") == 0 ? LB_SCHEMA_STRICT
+                  : strcmp(schema, "text") == 0 ? LB_SCHEMA_TEXT
+                                                : LB_SCHEMA_UNION,
+    };
+    return lb_open(c->cx, path, &options, out, &err) == LB_OK ? EXIT_DONE : report_error(c, &err);
+}
+
+char *type_json(const struct ArrowSchema *type)
+{
+    size_t n = lb_type_json(type, NULL, 0);
+    char *text = cli_alloc(n + 1, 1);
+    (void)lb_type_json(type, text, n + 1);
+    return text;
+}
+
+/* ---------------------------------------------------------------- count */
+
+static int count_one(cli *c, const char *path, uint64_t *rows)
+{
+    lb_error err = LB_ERROR_INIT;
+    lb_table *table = NULL;
+    int result = cli_open(c, path, &table);
+    if (result == EXIT_DONE && lb_table_count(table, rows, &err) != LB_OK)
+        result = report_error(c, &err);
+    lb_close(table);
+    return result;
+}
+
+static void count_json(const cli_list *paths, const uint64_t *rows, const bool *known)
+{
+    json_out j = { .file = stdout };
+    uint64_t total = 0;
+    json_open(&j, '{');
+    json_key(&j, "files");
+    json_open(&j, '[');
+    for (size_t i = 0; i < paths->count; i++) {
+        json_open(&j, '{');
+        json_key(&j, "path");
+        json_text(&j, paths->items[i]);
+        json_key(&j, "rows");
+        json_known(&j, known[i] ? (int64_t)rows[i] : -1);
+        json_close(&j, '}');
+        total += rows[i];
+    }
+    json_close(&j, ']');
+    json_key(&j, "rows");
+    json_count(&j, total);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+static void count_people(const cli_list *paths, const uint64_t *rows, const bool *known)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < paths->count; i++) {
+        if (known[i] && paths->count == 1) {
+            (void)printf("%" PRIu64 "\n", rows[i]);
+        } else if (known[i]) {
+            char *clean = clean_text(paths->items[i]);
+            (void)printf("%" PRIu64 "\t%s\n", rows[i], clean);
+            free(clean);
+        }
+        total += rows[i];
+    }
+    if (paths->count > 1)
+        (void)printf("%" PRIu64 "\ttotal\n", total);
+}
+
+/* A path that fails is told and left out; the others are counted. */
+int verb_count(cli *c)
+{
+    const cli_list *paths = &c->args.operands;
+    uint64_t *rows = cli_alloc(paths->count, sizeof *rows);
+    bool *known = cli_alloc(paths->count, sizeof *known);
+    int result = EXIT_DONE;
+    for (size_t i = 0; i < paths->count; i++) {
+        int one = count_one(c, paths->items[i], &rows[i]);
+        known[i] = one == EXIT_DONE;
+        if (!known[i])
+            rows[i] = 0;
+        result = result == EXIT_DONE ? one : result;
+    }
+    progress_end(c);
+    if (args_has(c, OPT_JSON))
+        count_json(paths, rows, known);
+    else
+        count_people(paths, rows, known);
+    free(known);
+    free(rows);
+    return result;
+}
+
+/* ---------------------------------------------------------------- schema */
+
+static void schema_json(const struct ArrowSchema *schema, int64_t rows)
+{
+    json_out j = { .file = stdout };
+    json_open(&j, '{');
+    json_key(&j, "rows");
+    json_known(&j, rows);
+    json_key(&j, "columns");
+    json_open(&j, '[');
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        const struct ArrowSchema *column = schema->children[i];
+        char *type = type_json(column);
+        json_open(&j, '{');
+        json_key(&j, "name");
+        json_text(&j, column->name == NULL ? "" : column->name);
+        json_key(&j, "type");
+        json_raw(&j, type);
+        json_key(&j, "nullable");
+        json_bool(&j, (column->flags & ARROW_FLAG_NULLABLE) != 0);
+        json_close(&j, '}');
+        free(type);
+    }
+    json_close(&j, ']');
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+/* A plain type without its quotes; a nested one stays the JSON object it is. */
+void print_columns(const struct ArrowSchema *schema, const char *indent)
+{
+    grid *g = grid_new("column|type|");
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        const struct ArrowSchema *column = schema->children[i];
+        char *type = type_json(column);
+        size_t n = strlen(type);
+        bool plain = n >= 2 && type[0] == '"' && type[n - 1] == '"';
+        if (plain)
+            type[n - 1] = '\0';
+        grid_add(g, column->name == NULL ? "" : column->name);
+        grid_add(g, plain ? type + 1 : type);
+        grid_add(g, (column->flags & ARROW_FLAG_NULLABLE) != 0 ? "" : "never null");
+        free(type);
+    }
+    grid_print(g, indent);
+    grid_free(g);
+}
+
+int verb_schema(cli *c)
+{
+    lb_error err = LB_ERROR_INIT;
+    lb_table *table = NULL;
+    struct ArrowSchema schema = { 0 };
+    int result = cli_open(c, c->args.operands.items[0], &table);
+    if (result == EXIT_DONE && lb_table_schema(table, &schema, &err) != LB_OK)
+        result = report_error(c, &err);
+    progress_end(c);
+    if (result != EXIT_DONE)
+        goto done;
+    int64_t rows = lb_table_rows(table);
+    if (args_has(c, OPT_JSON)) {
+        schema_json(&schema, rows);
+    } else {
+        (void)printf("%s, %s\n", rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
+                     plural_text((uint64_t)schema.n_children, "column", "columns").s);
+        print_columns(&schema, "  ");
+    }
+done:
+    if (schema.release != NULL)
+        schema.release(&schema);
+    lb_close(table);
+    return result;
+}
+
+/* ---------------------------------------------------------------- stats */
+
+static lb_status stats_json_files(json_out *j, lb_table *table, lb_error *err)
+{
+    lb_status status = LB_OK;
+    json_key(j, "files");
+    json_open(j, '[');
+    for (uint64_t i = 0; i < lb_table_files(table) && status == LB_OK; i++) {
+        lb_entry_info file = { .struct_size = sizeof file };
+        status = lb_table_file(table, i, &file, err);
+        if (status != LB_OK)
+            break;
+        json_open(j, '{');
+        json_key(j, "path");
+        json_text(j, file.path);
+        json_key(j, "format");
+        json_text(j, file.format);
+        json_key(j, "container");
+        json_text(j, file.container);
+        json_key(j, "bytes");
+        json_count(j, file.bytes);
+        json_key(j, "rows");
+        json_known(j, file.rows > (uint64_t)INT64_MAX ? -1 : (int64_t)file.rows);
+        json_key(j, "blocks");
+        json_count(j, file.blocks);
+        json_key(j, "map");
+        json_text(j, lb_table_map_use(table, i));
+        json_key(j, "error");
+        json_text(j, file.error);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    return status;
+}
+
+static lb_status stats_json_columns(json_out *j, lb_table *table, lb_error *err)
+{
+    lb_status status = LB_OK;
+    json_key(j, "columns");
+    json_open(j, '[');
+    for (uint64_t i = 0; i < lb_table_columns(table); i++) {
+        lb_column_info column = { .struct_size = sizeof column };
+        status = lb_table_column(table, i, &column, err);
+        if (status != LB_OK)
+            break;
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, column.name);
+        json_key(j, "type");
+        json_text(j, column.type);
+        json_key(j, "nullable");
+        json_bool(j, column.nullable);
+        json_key(j, "nulls");
+        json_known(j, column.has_stats ? column.null_count : -1);
+        json_key(j, "nans");
+        json_known(j, column.has_stats ? column.nan_count : -1);
+        json_key(j, "min");
+        json_text(j, column.has_stats ? column.min : NULL);
+        json_key(j, "min_exact");
+        json_bool(j, column.has_stats && column.min_exact);
+        json_key(j, "max");
+        json_text(j, column.has_stats ? column.max : NULL);
+        json_key(j, "max_exact");
+        json_bool(j, column.has_stats && column.max_exact);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    return status;
+}
+
+static lb_status stats_json(lb_table *table, lb_error *err)
+{
+    json_out j = { .file = stdout };
+    json_open(&j, '{');
+    json_key(&j, "rows");
+    json_known(&j, lb_table_rows(table));
+    lb_status status = stats_json_files(&j, table, err);
+    if (status == LB_OK)
+        status = stats_json_columns(&j, table, err);
+    json_close(&j, '}');
+    json_end(&j);
+    return status;
+}
+
+static lb_status stats_people_files(lb_table *table, lb_error *err)
+{
+    grid *g = grid_new("file|format|>bytes|>rows|>blocks|map");
+    lb_status status = LB_OK;
+    for (uint64_t i = 0; i < lb_table_files(table); i++) {
+        lb_entry_info file = { .struct_size = sizeof file };
+        status = lb_table_file(table, i, &file, err);
+        if (status != LB_OK)
+            break;
+        grid_add(g, file.path);
+        grid_add(g, file.error != NULL ? "unreadable" : file.format == NULL ? "-" : file.format);
+        grid_add(g, number_text(file.bytes).s);
+        grid_add(g, file.rows > (uint64_t)INT64_MAX ? "-" : number_text(file.rows).s);
+        grid_add(g, number_text(file.blocks).s);
+        grid_add(g, lb_table_map_use(table, i));
+    }
+    if (status == LB_OK)
+        grid_print(g, "");
+    grid_free(g);
+    return status;
+}
+
+/* A bound; `~` before it where it is not exact, `-` where it is not known. */
+static void grid_add_bound(grid *g, bool known, const char *bound, bool exact)
+{
+    char *text = cli_format("%s%s", known && bound != NULL && !exact ? "~" : "", known && bound != NULL ? bound : "-");
+    grid_add(g, text);
+    free(text);
+}
+
+static lb_status stats_people_columns(lb_table *table, lb_error *err)
+{
+    grid *g = grid_new("column|type|>nulls|min|max");
+    lb_status status = LB_OK;
+    for (uint64_t i = 0; i < lb_table_columns(table); i++) {
+        lb_column_info column = { .struct_size = sizeof column };
+        status = lb_table_column(table, i, &column, err);
+        if (status != LB_OK)
+            break;
+        grid_add(g, column.name);
+        grid_add(g, column.type);
+        grid_add(g, !column.has_stats || column.null_count < 0 ? "-" : number_text((uint64_t)column.null_count).s);
+        grid_add_bound(g, column.has_stats, column.min, column.min_exact);
+        grid_add_bound(g, column.has_stats, column.max, column.max_exact);
+    }
+    if (status == LB_OK)
+        grid_print(g, "");
+    grid_free(g);
+    return status;
+}
+
+int verb_stats(cli *c)
+{
+    lb_error err = LB_ERROR_INIT;
+    lb_table *table = NULL;
+    int result = cli_open(c, c->args.operands.items[0], &table);
+    lb_status status = LB_OK;
+    progress_end(c);
+    if (result != EXIT_DONE)
+        return result;
+    if (args_has(c, OPT_JSON)) {
+        status = stats_json(table, &err);
+    } else {
+        status = stats_people_files(table, &err);
+        (void)fputc('\n', stdout);
+        if (status == LB_OK)
+            status = stats_people_columns(table, &err);
+    }
+    if (status != LB_OK)
+        result = report_error(c, &err);
+    lb_close(table);
+    return result;
+}
+
+/* ---------------------------------------------------------------- formats */
+
+static void json_words(json_out *j, const char *words)
+{
+    json_open(j, '[');
+    while (words != NULL && *words != '\0') {
+        size_t n = strcspn(words, " ");
+        char *word = cli_format("%.*s", (int)n, words);
+        if (n != 0)
+            json_text(j, word);
+        free(word);
+        words += n + (words[n] == ' ');
+    }
+    json_close(j, ']');
+}
+
+static void format_json(json_out *j, const lb_format_info *format)
+{
+    json_open(j, '{');
+    json_key(j, "name");
+    json_text(j, format->name);
+    json_key(j, "extensions");
+    json_words(j, format->extensions);
+    json_key(j, "locator");
+    json_text(j, format->locator);
+    json_key(j, "options");
+    json_words(j, format->options);
+    json_key(j, "dynamic");
+    json_bool(j, format->dynamic);
+    json_close(j, '}');
+}
+
+static void format_people(grid *g, const lb_format_info *format)
+{
+    grid_add(g, format->name);
+    grid_add(g, format->extensions == NULL ? "" : format->extensions);
+    grid_add(g, format->locator == NULL ? "-" : format->locator);
+    grid_add(g, format->options == NULL ? "" : format->options);
+}
+
+int verb_formats(cli *c)
+{
+    lb_error err = LB_ERROR_INIT;
+    json_out j = { .file = stdout };
+    bool json = args_has(c, OPT_JSON);
+    grid *g = grid_new("format|extensions|locator|read options");
+    int result = EXIT_DONE;
+    if (json) {
+        json_open(&j, '{');
+        json_key(&j, "formats");
+        json_open(&j, '[');
+    }
+    for (size_t i = 0; i < lb_format_count(c->cx); i++) {
+        lb_format_info format = { .struct_size = sizeof format };
+        if (lb_format_at(c->cx, i, &format, &err) != LB_OK) {
+            result = report_error(c, &err);
+            break;
+        }
+        if (json)
+            format_json(&j, &format);
+        else
+            format_people(g, &format);
+    }
+    if (json) {
+        json_close(&j, ']');
+        json_close(&j, '}');
+        json_end(&j);
+    } else if (result == EXIT_DONE) {
+        grid_print(g, "");
+    }
+    grid_free(g);
+    return result;
+}

@@ -1,0 +1,151 @@
+/* lakebed map: build, save and report. */
+#include "cli.h"
+#include "json_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void map_options(const cli *c, lb_map_options *out)
+{
+    *out = (lb_map_options){
+        .struct_size = sizeof *out,
+        .stride = args_number(c, OPT_STRIDE, 0),
+        .fingerprint = strcmp(args_text(c, OPT_FINGERPRINT, "metadata"), "blake3") == 0 ? LB_FINGERPRINT_BLAKE3
+                                                                                        : LB_FINGERPRINT_METADATA,
+        .stats = args_text(c, OPT_STATS, NULL),
+        .record_errors = strcmp(args_text(c, OPT_ON_ERROR, "record"), "record") == 0,
+        .hidden = args_has(c, OPT_HIDDEN),
+        .no_compressed = args_has(c, OPT_NO_COMPRESSED),
+        .by_products = args_has(c, OPT_BY_PRODUCTS),
+        .detect = args_has(c, OPT_DETECT),
+        .interop_full = strcmp(args_text(c, OPT_INTEROP, "lean"), "full") == 0,
+        .pages = args_has(c, OPT_PAGES),
+        .include = c->args.given[OPT_INCLUDE].items,
+        .exclude = c->args.given[OPT_EXCLUDE].items,
+        .read = c->args.read,
+        .set = c->args.given[OPT_SET].items,
+    };
+}
+
+static char *map_path(const char *dir)
+{
+    size_t n = strlen(dir);
+    return cli_format("%s%s.br_map.bazan", dir, n != 0 && dir[n - 1] == '/' ? "" : "/");
+}
+
+/* Call `each` for every entry that has an error. */
+static lb_status map_failures(const lb_map *map, const lb_map_info *info, lb_error *err,
+                              void (*each)(void *user, const lb_entry_info *entry), void *user)
+{
+    uint64_t left = info->failed;
+    for (uint64_t i = 0; i < info->files && left > 0; i++) {
+        lb_entry_info entry = { .struct_size = sizeof entry };
+        lb_status status = lb_map_entry(map, i, &entry, err);
+        if (status != LB_OK)
+            return status;
+        if (entry.error == NULL)
+            continue;
+        left--;
+        each(user, &entry);
+    }
+    return LB_OK;
+}
+
+static void failure_json(void *user, const lb_entry_info *entry)
+{
+    json_out *j = user;
+    json_open(j, '{');
+    json_key(j, "path");
+    json_text(j, entry->path);
+    json_key(j, "error");
+    json_text(j, entry->error);
+    json_close(j, '}');
+}
+
+typedef struct failure_lines {
+    cli *c;
+    const char *dir, *slash;
+} failure_lines;
+
+static void failure_line(void *user, const lb_entry_info *entry)
+{
+    failure_lines *f = user;
+    report_line(f->c, "%s%s%s: %s", f->dir, f->slash, entry->path, entry->error);
+}
+
+static lb_status report_json(const lb_map *map, const lb_map_info *info, const char *path, double seconds,
+                             lb_error *err)
+{
+    json_out j = { .file = stdout };
+    json_open(&j, '{');
+    json_key(&j, "map");
+    json_text(&j, path);
+    json_key(&j, "files");
+    json_count(&j, info->files);
+    json_key(&j, "rows");
+    json_count(&j, info->rows);
+    json_key(&j, "bytes");
+    json_count(&j, info->bytes);
+    json_key(&j, "map_bytes");
+    json_count(&j, info->file_bytes);
+    json_key(&j, "stride");
+    json_count(&j, info->stride);
+    json_key(&j, "fingerprint");
+    json_text(&j, info->fingerprint == LB_FINGERPRINT_BLAKE3 ? "blake3" : "metadata");
+    json_key(&j, "seconds");
+    json_real(&j, seconds);
+    json_key(&j, "failed");
+    json_count(&j, info->failed);
+    json_key(&j, "failures");
+    json_open(&j, '[');
+    lb_status status = map_failures(map, info, err, failure_json, &j);
+    json_close(&j, ']');
+    json_close(&j, '}');
+    json_end(&j);
+    return status;
+}
+
+static lb_status report_people(cli *c, const lb_map *map, const lb_map_info *info, const char *path, double seconds,
+                               lb_error *err)
+{
+    const char *dir = c->args.operands.items[0];
+    failure_lines lines = { .c = c, .dir = dir, .slash = *dir != '\0' && dir[strlen(dir) - 1] == '/' ? "" : "/" };
+    if (!args_has(c, OPT_QUIET)) {
+        char *clean = clean_text(path);
+        (void)printf("%s, %s, %s in %.2f s", plural_text(info->files, "file", "files").s,
+                     plural_text(info->rows, "row", "rows").s, size_text(info->bytes).s, seconds);
+        if (seconds > 0.001)
+            (void)printf(" (%s/s)", size_text((uint64_t)((double)info->bytes / seconds)).s);
+        (void)printf("\nmap: %s, %s\n", clean, size_text(info->file_bytes).s);
+        free(clean);
+    }
+    if (info->failed != 0)
+        report_line(c, "%s could not be read and %s no rows in the map:", plural_text(info->failed, "file", "files").s,
+                    info->failed == 1 ? "has" : "have");
+    return map_failures(map, info, err, failure_line, &lines);
+}
+
+int verb_map(cli *c)
+{
+    const char *dir = c->args.operands.items[0];
+    lb_error err = LB_ERROR_INIT;
+    lb_map_options options;
+    lb_map_info info = { .struct_size = sizeof info };
+    lb_map *map = NULL;
+    char *path = map_path(dir);
+    double started = clock_seconds();
+    int result;
+    map_options(c, &options);
+    lb_status status = lb_map_create(c->cx, dir, &options, &map, &err);
+    double seconds = clock_seconds() - started;
+    progress_end(c);
+    if (status == LB_OK)
+        status = lb_map_get_info(map, &info, &err);
+    if (status == LB_OK)
+        status = args_has(c, OPT_JSON) ? report_json(map, &info, path, seconds, &err)
+                                       : report_people(c, map, &info, path, seconds, &err);
+    result = status != LB_OK ? report_error(c, &err) : info.failed != 0 ? EXIT_FINDING : EXIT_DONE;
+    lb_map_close(map);
+    free(path);
+    return result;
+}

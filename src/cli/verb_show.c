@@ -1,0 +1,239 @@
+/* lakebed PATH: what it is, whether a map covers it, ten rows, and the next thing to type. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SHOW_ROWS = 10, SHOW_FORMATS = 32 };
+
+/* Why a map does not serve a file, and what helps. %s is the command that builds a map of the directory. */
+static const struct {
+    const char *reason, *text;
+    bool build;
+} reasons[] = {
+    { "used", "used", false },
+    { "no map", "none yet; make one:", true },
+    { "not listed", "does not list this file; build it again:", true },
+    { "stale", "older than the file; build it again:", true },
+    { "invalid map", "damaged; build it again:", true },
+    { "other options", "not used, it was built with other read options than these", false },
+    { "dynamic handler", "not used for formats that are registered by --delimited", false },
+    { "no locator", "lists this file without places of rows", false },
+    { "not asked", "not used, as --no-map asks", false },
+};
+
+/* The path as a shell wants it. Owned by the caller. */
+static char *shell_word(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@%+=:,";
+    bool bare = path[strspn(path, plain)] == '\0' && path[0] != '\0' && path[0] != '-';
+    if (bare)
+        return cli_format("%s", path);
+    char *out = cli_alloc(strlen(path) + 1, 4), *at = out;
+    if (path[0] == '-') {
+        *at++ = '.';
+        *at++ = '/';
+    }
+    *at++ = '\'';
+    for (; *path != '\0'; path++) {
+        if (*path == '\'') {
+            memcpy(at, "'\\'", 3);
+            at += 3;
+        }
+        *at++ = *path;
+    }
+    *at = '\'';
+    return out;
+}
+
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return cli_format(".");
+    return cli_format("%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static void print_map_line(const char *use, const char *dir)
+{
+    char *word = shell_word(dir), *clean = clean_text(word);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (strcmp(use, reasons[i].reason) != 0)
+            continue;
+        (void)printf("map: %s", reasons[i].text);
+        if (reasons[i].build)
+            (void)printf(" lakebed map %s", clean);
+        (void)fputc('\n', stdout);
+    }
+    free(clean);
+    free(word);
+}
+
+static void print_title(const char *path, const char *rest)
+{
+    char *clean = clean_text(path);
+    (void)printf("%s: %s\n", clean, rest);
+    free(clean);
+}
+
+static lb_status show_file(lb_table *table, const char *path, uint64_t columns, lb_error *err)
+{
+    lb_entry_info file = { .struct_size = sizeof file };
+    int64_t rows = lb_table_rows(table);
+    lb_status status = lb_table_file(table, 0, &file, err);
+    if (status != LB_OK)
+        return status;
+    char *text = cli_format("%s%s%s, %s, %s, %s", file.format == NULL ? "unknown format" : file.format,
+                            file.container == NULL ? "" : " in ", file.container == NULL ? "" : file.container,
+                            size_text(file.bytes).s,
+                            rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
+                            plural_text(columns, "column", "columns").s);
+    char *dir = directory_of(path);
+    print_title(path, text);
+    print_map_line(lb_table_map_use(table, 0), dir);
+    free(dir);
+    free(text);
+    return LB_OK;
+}
+
+typedef struct lake_sum {
+    size_t formats;
+    struct {
+        const char *name;
+        uint64_t files, bytes, rows;
+        bool counted;
+    } format[SHOW_FORMATS];
+    uint64_t bytes, failed, unused;
+    const char *use; /* of the first file that no map serves */
+} lake_sum;
+
+static void sum_file(lake_sum *sum, const lb_entry_info *file, const char *use)
+{
+    const char *name = file->error != NULL ? "unreadable" : file->format == NULL ? "unknown" : file->format;
+    size_t i = 0;
+    while (i < sum->formats && strcmp(sum->format[i].name, name) != 0)
+        i++;
+    if (i == SHOW_FORMATS)
+        i--;
+    if (i == sum->formats) {
+        sum->format[i].name = name;
+        sum->format[i].counted = true;
+        sum->formats++;
+    }
+    sum->format[i].files++;
+    sum->format[i].bytes += file->bytes;
+    sum->format[i].counted = sum->format[i].counted && file->rows <= (uint64_t)INT64_MAX;
+    sum->format[i].rows += file->rows <= (uint64_t)INT64_MAX ? file->rows : 0;
+    sum->bytes += file->bytes;
+    sum->failed += file->error != NULL;
+    if (strcmp(use, "used") != 0 && file->error == NULL) {
+        sum->unused++;
+        sum->use = sum->use == NULL ? use : sum->use;
+    }
+}
+
+static void print_formats(const lake_sum *sum)
+{
+    grid *g = grid_new("format|>files|>rows|>size");
+    for (size_t i = 0; i < sum->formats; i++) {
+        grid_add(g, sum->format[i].name);
+        grid_add(g, number_text(sum->format[i].files).s);
+        grid_add(g, sum->format[i].counted ? number_text(sum->format[i].rows).s : "-");
+        grid_add(g, size_text(sum->format[i].bytes).s);
+    }
+    grid_print(g, "  ");
+    grid_free(g);
+}
+
+static lb_status show_lake(lb_table *table, const char *path, uint64_t columns, lb_error *err)
+{
+    lake_sum sum = { 0 };
+    uint64_t files = lb_table_files(table);
+    int64_t rows = lb_table_rows(table);
+    for (uint64_t i = 0; i < files; i++) {
+        lb_entry_info file = { .struct_size = sizeof file };
+        lb_status status = lb_table_file(table, i, &file, err);
+        if (status != LB_OK)
+            return status;
+        sum_file(&sum, &file, lb_table_map_use(table, i));
+    }
+    char *text = cli_format("%s, %s, %s, %s", plural_text(files, "file", "files").s, size_text(sum.bytes).s,
+                            rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
+                            plural_text(columns, "column", "columns").s);
+    print_title(path, text);
+    if (sum.unused != 0 && sum.unused < files)
+        (void)printf("%s not served by the map\n", plural_text(sum.unused, "file is", "files are").s);
+    if (files != 0)
+        print_map_line(sum.use == NULL ? "used" : sum.use, path);
+    print_formats(&sum);
+    free(text);
+    return LB_OK;
+}
+
+static int show_rows(cli *c, lb_table *table)
+{
+    lb_error err = LB_ERROR_INIT;
+    struct ArrowArrayStream stream = { 0 };
+    lb_slice slice = { .struct_size = sizeof slice, .limit = SHOW_ROWS };
+    lb_print_options options = { .struct_size = sizeof options,
+                                 .width = c->out_terminal ? out_width() : 0,
+                                 .colour = c->out_colour,
+                                 .header = true };
+    uint64_t rows = 0;
+    lb_status status = lb_table_slice(table, &slice, &stream, &err);
+    if (status == LB_OK)
+        status = lb_print(c->cx, &stream, "table", &options, out_write, c, &rows, &err);
+    return status == LB_OK || c->out_error != 0 ? EXIT_DONE : report_error(c, &err);
+}
+
+static void print_next(const char *path, int64_t rows, bool lake)
+{
+    char *word = shell_word(path), *clean = clean_text(word);
+    if (rows < 0)
+        (void)printf("\nnext: lakebed count %s\n", clean);
+    else if (rows > SHOW_ROWS)
+        (void)printf("\nnext: lakebed slice %s --offset %" PRId64 " --limit 10\n", clean, rows / 2);
+    else if (lake && rows == 0)
+        (void)printf("\nnext: lakebed formats\n");
+    else
+        (void)printf("\nnext: lakebed stats %s\n", clean);
+    free(clean);
+    free(word);
+}
+
+int verb_show(cli *c)
+{
+    const char *path = c->args.operands.items[0];
+    lb_error err = LB_ERROR_INIT;
+    struct ArrowSchema schema = { 0 };
+    struct stat st = { 0 };
+    lb_table *table = NULL;
+    int result = cli_open(c, path, &table);
+    if (result != EXIT_DONE)
+        return result;
+    progress_end(c);
+    bool lake = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    lb_status status = lb_table_schema(table, &schema, &err);
+    if (status == LB_OK)
+        status = lake ? show_lake(table, path, (uint64_t)schema.n_children, &err)
+                      : show_file(table, path, (uint64_t)schema.n_children, &err);
+    if (status != LB_OK) {
+        result = report_error(c, &err);
+        goto done;
+    }
+    if (schema.n_children != 0) {
+        (void)fputc('\n', stdout);
+        print_columns(&schema, "  ");
+        (void)fputc('\n', stdout);
+        result = show_rows(c, table);
+    }
+    if (result == EXIT_DONE)
+        print_next(path, lb_table_rows(table), lake);
+done:
+    if (schema.release != NULL)
+        schema.release(&schema);
+    lb_close(table);
+    return result;
+}
