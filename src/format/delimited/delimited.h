@@ -12,6 +12,7 @@
 #define LB_FORMAT_DELIMITED_H
 
 #include "base/find.h"
+#include "base/number.h"
 #include "format/format.h"
 
 /* ---- dialect */
@@ -192,6 +193,40 @@ void delim_column_type(const delim_column *c, const delim_values *values, char o
 lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
                              lb_arena *arena, lb_colstat *out, lb_error *err);
 
+/* ---- values read as a type (delimited_value.c) */
+
+typedef enum delim_storage { DELIM_TEXT, DELIM_BOOL, DELIM_SIGNED, DELIM_UNSIGNED, DELIM_DOUBLE, DELIM_DECIMAL, DELIM_INSTANT,
+                             DELIM_DAYS, DELIM_NOTHING } delim_storage;
+
+/* An Arrow type as far as text can be read as one. */
+typedef struct delim_target {
+    delim_storage storage;
+    unsigned bytes;              /* of one value; DELIM_BOOL: a bit */
+    bool binary, utc, clock;     /* INSTANT: with a zone; a time of day */
+    int64_t unit;                /* INSTANT: counts a second */
+    int precision, scale;
+} delim_target;
+
+/* The value, in `w` as its `bytes` stand in an Arrow buffer; `i`, `u`, `f` for bounds. */
+typedef struct delim_scalar {
+    int64_t i;
+    uint64_t u;
+    double f;
+    lb_i256 d;
+} delim_scalar;
+
+/* Errors: USAGE: a type that text is not read as, saying which it is. */
+lb_status delim_target_of(const struct ArrowSchema *type, delim_target *out, lb_error *err);
+
+/* Read a value (trimmed; not of a DELIM_TEXT target). False: it does not read so. */
+bool delim_parse(const delim_target *t, lb_str v, delim_scalar *out);
+
+/* Is an empty quoted field the empty text or null under this target? */
+static inline bool delim_nulls(const delim_target *t, const delim_value *v)
+{
+    return v->null || (v->quoted && v->text.size == 0 && t->storage != DELIM_TEXT);
+}
+
 /* ---- the reader */
 
 struct lb_reader {
@@ -200,7 +235,7 @@ struct lb_reader {
     lb_store *store;
     delim_dialect dialect;
     delim_values values;
-    const lb_read_options *options;    /* may be NULL */
+    const lb_read_options *options;    /* may be NULL; as given to open */
     bool delimiter_declared;
     const lb_entry *known;             /* may be NULL */
     struct ArrowSchema schema;         /* of a known entry that has one */
@@ -213,6 +248,10 @@ typedef struct delim_defaults {
     bool has_header;
     bool backslash_n;                  /* `\N` is null, as in tsv */
 } delim_defaults;
+
+/* Type words of a column that `--column` declares, or NULL. */
+const char *delim_declared(const lb_reader *r, lb_str name);
+#define DELIM_META_DECLARED "lakebed.declared"
 
 /* Column names from the header record (types.md section 1): unique, none empty; `width` columns. originals[i] is NULL where the
  * name stands as it was. */

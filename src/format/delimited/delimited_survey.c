@@ -1,0 +1,559 @@
+/* One pass over a file: rows, checkpoints, and the types and statistics of every column. */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "column/ipc.h"
+#include "format/delimited/delimited.h"
+
+#define SURVEY_START_BYTES 64
+
+/* A column that `--column` declares: every value must read so, and bounds are those of the declared type. */
+typedef struct survey_declared {
+    const char *type;            /* words; NULL: not declared */
+    delim_target target;
+    bool any;
+    delim_scalar min, max;
+} survey_declared;
+
+typedef struct survey_column {
+    delim_column seen;
+    survey_declared declared;
+    bool bounds;                 /* statistics wanted */
+} survey_column;
+
+typedef struct survey_block_column {
+    uint32_t block, column;
+    delim_column seen;
+} survey_block_column;
+
+typedef struct survey {
+    lb_reader *r;
+    const lb_survey_options *options;
+    lb_arena *arena;             /* of the entry */
+    delim_records records;
+    lb_buf scratch;
+
+    size_t n_header;
+    lb_str *header;
+    bool has_width;
+    size_t width;
+    survey_column *columns;      /* cap_columns of them, in a buffer */
+    lb_buf column_bytes;
+    uint64_t data_start;
+
+    uint64_t rows;
+    lb_block block;              /* open when block_rows > 0 */
+    uint64_t block_rows, block_end;
+    lb_block_builder blocks;
+    lb_buf block_columns;        /* survey_block_column, for `--stats block`; the open block's ones last */
+    bool structure_only;         /* all text, no statistics: values are not looked at */
+    bool sampled;
+} survey;
+
+/* ---------------------------------------------------------------- columns */
+
+static bool survey_wants_bounds(const survey *s, lb_str name)
+{
+    const lb_survey_options *o = s->options;
+
+    if (o->stats == LB_STATS_ALL || o->stats == LB_STATS_BLOCKS)
+        return true;
+    for (size_t i = 0; o->stats == LB_STATS_NAMED && o->stats_columns != NULL && o->stats_columns[i] != NULL; i++)
+        if (lb_str_is(name, o->stats_columns[i]))
+            return true;
+    return false;
+}
+
+static lb_status survey_declare(survey *s, survey_column *c, lb_str name, lb_error *err)
+{
+    struct ArrowSchema type = { 0 };
+
+    c->declared.type = delim_declared(s->r, name);
+    if (c->declared.type == NULL)
+        return LB_OK;
+    LB_TRY(lb_type_of_words(c->declared.type, &type, err));
+    lb_status status = delim_target_of(&type, &c->declared.target, err);
+    type.release(&type);
+    return status;
+}
+
+/* Columns up to `width`; new ones were null in all rows so far. */
+static lb_status survey_widen(survey *s, size_t width, lb_error *err)
+{
+    size_t more = width - s->width;
+
+    LB_TRY(lb_buf_reserve(&s->column_bytes, more * sizeof(survey_column), err));
+    s->columns = (survey_column *)(void *)s->column_bytes.data;
+    for (size_t i = s->width; i < width; i++) {
+        delim_column_init(&s->columns[i].seen);
+        s->columns[i].declared = (survey_declared){ 0 };
+        s->columns[i].seen.nulls = s->rows;
+        s->columns[i].bounds = s->options->stats == LB_STATS_ALL || s->options->stats == LB_STATS_BLOCKS;
+    }
+    s->column_bytes.size += more * sizeof(survey_column);
+    s->width = width;
+    s->has_width = true;
+    return LB_OK;
+}
+
+static lb_status survey_settle_columns(survey *s, lb_error *err)
+{
+    lb_str *names, *originals;
+
+    LB_TRY(delim_names(s->header, s->n_header, s->width, s->arena, &names, &originals, err));
+    for (size_t i = 0; i < s->width; i++) {
+        s->columns[i].bounds = survey_wants_bounds(s, names[i]);
+        LB_TRY(survey_declare(s, &s->columns[i], names[i], err));
+    }
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- header */
+
+static lb_status survey_header(survey *s, lb_error *err)
+{
+    delim_scanner *scan = &s->records.scan;
+    bool got;
+
+    LB_TRY(delim_records_bom(&s->records, err));
+    s->data_start = lb_text_offset(&s->records.text, s->records.text.at + scan->after);
+    if (!s->r->dialect.has_header)
+        return LB_OK;
+    s->records.row = UINT64_MAX;    /* the header is no row: the next record is row 0 */
+    LB_TRY(delim_records_next(&s->records, &got, err));
+    s->records.row = 0;
+    if (!got)
+        return LB_OK;
+    s->n_header = scan->n_fields;
+    s->header = lb_arena_alloc(s->arena, s->n_header, sizeof *s->header);
+    if (s->header == NULL)
+        return lb_arena_fail(s->arena, err);
+    const delim_values as_text = { .text = true };
+    for (size_t i = 0; i < s->n_header; i++) {
+        delim_value v;
+        LB_TRY(delim_read_value(&s->r->dialect, &as_text, &scan->fields[i], &s->scratch, &v, err));
+        s->header[i] = (lb_str){ lb_arena_copy(s->arena, v.text), v.text.size };
+        if (s->header[i].at == NULL)
+            return lb_arena_fail(s->arena, err);
+    }
+    s->data_start = lb_text_offset(&s->records.text, s->records.text.at + scan->after);
+    LB_TRY(survey_widen(s, s->n_header, err));
+    return survey_settle_columns(s, err);
+}
+
+/* ---------------------------------------------------------------- blocks */
+
+static lb_status survey_start_hash(survey *s, lb_block *block, lb_error *err)
+{
+    uint8_t bytes[SURVEY_START_BYTES];
+    size_t want = LB_MIN(block->total_byte_size, sizeof bytes), got = 0;
+
+    LB_TRY(lb_store_read(s->r->store, block->first_byte, bytes, want, &got, err));
+    if (got != want)
+        return lb_fail(err, LB_STALE, LB_AT(block->first_byte), "the file became shorter while it was read");
+    block->start_hash = lb_xxh3_64(bytes, got);
+    return LB_OK;
+}
+
+static lb_status survey_close_block(survey *s, lb_error *err)
+{
+    if (s->block_rows == 0)
+        return LB_OK;
+    s->block.row_count = s->block_rows;
+    s->block.total_byte_size = s->block_end - s->block.first_byte;
+    LB_TRY(survey_start_hash(s, &s->block, err));
+    s->block_rows = 0;
+    return lb_block_builder_add(&s->blocks, &s->block, err);
+}
+
+static lb_status survey_open_block(survey *s, lb_error *err)
+{
+    LB_TRY(survey_close_block(s, err));
+    s->block = (lb_block){ .first_row = s->rows, .first_line = delim_records_line(&s->records),
+                           .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
+    return LB_OK;
+}
+
+/* The accumulator of a column in the open block; columns are asked for in ascending order within a block. */
+static lb_status survey_block_column_at(survey *s, size_t column, delim_column **out, lb_error *err)
+{
+    uint32_t block = (uint32_t)(s->blocks.first_row.size / sizeof(uint64_t));
+    size_t n = s->block_columns.size / sizeof(survey_block_column);
+    survey_block_column *items = (survey_block_column *)(void *)s->block_columns.data;
+
+    for (size_t i = n; i-- > 0 && items[i].block == block;)
+        if (items[i].column == column)
+            return *out = &items[i].seen, LB_OK;
+    LB_TRY(lb_buf_reserve(&s->block_columns, sizeof *items, err));
+    items = (survey_block_column *)(void *)s->block_columns.data;
+    items[n] = (survey_block_column){ .block = block, .column = (uint32_t)column };
+    s->block_columns.size += sizeof *items;
+    *out = &items[n].seen;
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static lb_status survey_fail_ragged(survey *s, lb_error *err)
+{
+    lb_status status = lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "a record of %zu field%s where %zu %s expected",
+                               s->records.scan.n_fields, s->records.scan.n_fields == 1 ? "" : "s", s->width,
+                               s->width == 1 ? "is" : "are");
+    char option[128], why[128];
+
+    if (delim_suggest(s->r, option, why, sizeof option, NULL) == LB_OK && strncmp(option, "delimiter=", 10) == 0)
+        lb_fail_hint(err, "%s: --delimiter '%s' reads it so", why, option + 10);
+    lb_fail_hint(err, "--ragged null pads short records with nulls and gives long ones columns of their own");
+    return status;
+}
+
+static void survey_bound_scalar(survey_declared *d, const delim_scalar *v)
+{
+    bool first = !d->any;
+
+    d->any = true;
+    switch (d->target.storage) {
+    case DELIM_UNSIGNED:
+        d->min.u = first ? v->u : LB_MIN(d->min.u, v->u);
+        d->max.u = first ? v->u : LB_MAX(d->max.u, v->u);
+        break;
+    case DELIM_DOUBLE:
+        if (v->f != v->f) {
+            d->any = !first;
+            break;
+        }
+        d->min.f = first || v->f < d->min.f || (v->f == 0 && d->min.f == 0 && __builtin_signbit(v->f)) ? v->f : d->min.f;
+        d->max.f = first || v->f > d->max.f || (v->f == 0 && d->max.f == 0 && !__builtin_signbit(v->f)) ? v->f : d->max.f;
+        break;
+    case DELIM_DECIMAL:
+        d->min.d = first || lb_i256_compare(v->d, d->min.d) < 0 ? v->d : d->min.d;
+        d->max.d = first || lb_i256_compare(v->d, d->max.d) > 0 ? v->d : d->max.d;
+        break;
+    default:
+        d->min.i = first ? v->i : LB_MIN(d->min.i, v->i);
+        d->max.i = first ? v->i : LB_MAX(d->max.i, v->i);
+        break;
+    }
+}
+
+static lb_status survey_declared_value(survey *s, size_t column, const delim_value *v, lb_error *err)
+{
+    survey_declared *d = &s->columns[column].declared;
+    delim_scalar scalar;
+
+    if (d->target.storage == DELIM_TEXT || delim_nulls(&d->target, v))
+        return LB_OK;
+    if (delim_parse(&d->target, delim_trim(v->text, v->quoted), &scalar)) {
+        survey_bound_scalar(d, &scalar);
+        return LB_OK;
+    }
+    lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "column %zu: \"%.*s\" does not read as %s", column + 1,
+            (int)LB_MIN(v->text.size, 60), v->text.at, d->type);
+    lb_fail_hint(err, "declare another type with --column NAME=TYPE, or string to keep it as it stands");
+    return LB_CORRUPT;
+}
+
+static lb_status survey_value(survey *s, size_t column, const delim_value *v, lb_error *err)
+{
+    survey_column *c = &s->columns[column];
+    delim_column *seen = &c->seen;
+
+    if (c->declared.type != NULL)
+        LB_TRY(survey_declared_value(s, column, v, err));
+    if (s->options->stats == LB_STATS_BLOCKS)
+        LB_TRY(survey_block_column_at(s, column, &seen, err));
+    if (v->null)
+        seen->nulls++;
+    else
+        delim_column_add(seen, v->text, v->quoted, &s->r->values, c->bounds);
+    return LB_OK;
+}
+
+static lb_status survey_values(survey *s, lb_error *err)
+{
+    const delim_scanner *scan = &s->records.scan;
+    delim_value v;
+
+    for (size_t i = 0; i < scan->n_fields; i++) {
+        LB_TRY(delim_read_value(&s->r->dialect, &s->r->values, &scan->fields[i], &s->scratch, &v, err));
+        LB_TRY(survey_value(s, i, &v, err));
+    }
+    v = (delim_value){ .null = true };
+    for (size_t i = scan->n_fields; i < s->width; i++)
+        LB_TRY(survey_value(s, i, &v, err));
+    return LB_OK;
+}
+
+static lb_status survey_record(survey *s, lb_error *err)
+{
+    const delim_scanner *scan = &s->records.scan;
+
+    if (!s->has_width) {
+        LB_TRY(survey_widen(s, scan->n_fields, err));
+        LB_TRY(survey_settle_columns(s, err));
+    } else if (scan->n_fields != s->width) {
+        if (!s->r->dialect.ragged_null)
+            return survey_fail_ragged(s, err);
+        if (scan->n_fields > s->width) {
+            LB_TRY(survey_widen(s, scan->n_fields, err));
+            LB_TRY(survey_settle_columns(s, err));
+        }
+    }
+    if (s->rows % s->options->stride == 0)
+        LB_TRY(survey_open_block(s, err));
+    if (!s->structure_only)
+        LB_TRY(survey_values(s, err));
+    s->rows++;
+    s->block_rows++;
+    s->block_end = lb_text_offset(&s->records.text, s->records.text.at + scan->after);
+    return LB_OK;
+}
+
+static lb_status survey_run(survey *s, lb_error *err)
+{
+    uint64_t sample = s->options->sample_bytes;
+    bool got;
+
+    LB_TRY(survey_header(s, err));
+    for (;;) {
+        LB_TRY(delim_records_next(&s->records, &got, err));
+        if (!got)
+            break;
+        LB_TRY(survey_record(s, err));
+        if (sample != 0 && s->block_end >= sample) {
+            s->sampled = true;
+            break;
+        }
+    }
+    return survey_close_block(s, err);
+}
+
+/* ---------------------------------------------------------------- what comes of it */
+
+static lb_status survey_decimal_bytes(const delim_target *t, lb_i256 v, lb_arena *arena, lb_str *out, lb_error *err)
+{
+    uint8_t bytes[32];
+
+    for (unsigned i = 0; i < t->bytes; i++)
+        bytes[i] = (uint8_t)(v.w[(t->bytes - 1 - i) / 8] >> ((t->bytes - 1 - i) % 8 * 8));
+    *out = (lb_str){ lb_arena_dup(arena, bytes, t->bytes), t->bytes };
+    return out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
+}
+
+static lb_status survey_declared_bounds(const survey_declared *d, lb_arena *arena, lb_colstat *out, lb_error *err)
+{
+    if (!d->any)
+        return LB_OK;
+    switch (d->target.storage) {
+    case DELIM_UNSIGNED:
+        out->min_u = d->min.u;
+        out->max_u = d->max.u;
+        out->has |= LB_MIN_U | LB_MAX_U;
+        break;
+    case DELIM_DOUBLE:
+        out->min_f = d->min.f;
+        out->max_f = d->max.f;
+        out->has |= LB_MIN_F | LB_MAX_F;
+        break;
+    case DELIM_DECIMAL:
+        LB_TRY(survey_decimal_bytes(&d->target, d->min.d, arena, &out->min_b, err));
+        LB_TRY(survey_decimal_bytes(&d->target, d->max.d, arena, &out->max_b, err));
+        out->has |= LB_MIN_B | LB_MAX_B;
+        break;
+    default:
+        out->min_i = d->min.i;
+        out->max_i = d->max.i;
+        out->has |= LB_MIN_I | LB_MAX_I;
+        break;
+    }
+    return LB_OK;
+}
+
+static lb_status survey_column_stats(const survey *s, const survey_column *c, lb_str name, const char *type, lb_colstat *out,
+                                     lb_error *err)
+{
+    bool declared = c->declared.type != NULL && c->declared.target.storage != DELIM_TEXT;
+
+    if (!declared)
+        return delim_column_stats(&c->seen, name, type, &s->r->values, c->bounds, s->arena, out, err);
+    LB_TRY(delim_column_stats(&c->seen, name, type, &s->r->values, false, s->arena, out, err));
+    return c->bounds ? survey_declared_bounds(&c->declared, s->arena, out, err) : LB_OK;
+}
+
+static lb_status survey_field(survey *s, struct ArrowSchema *field, size_t column, lb_str name, lb_str original,
+                              const char **type, lb_error *err)
+{
+    const survey_column *c = &s->columns[column];
+    char words[DELIM_TYPE_TEXT];
+
+    if (c->declared.type != NULL) {
+        *type = c->declared.type;
+    } else {
+        delim_column_type(&c->seen, &s->r->values, words);
+        *type = lb_arena_copy(s->arena, lb_str_of(words));
+        if (*type == NULL)
+            return lb_arena_fail(s->arena, err);
+    }
+    field->release(field);
+    LB_TRY(lb_type_of_words(*type, field, err));
+    LB_TRY(lb_schema_set_name(field, name, err));
+    if (original.at != NULL)
+        LB_TRY(lb_schema_set_meta(field, LB_META_ORIGINAL_NAME, original, err));
+    if (c->declared.type != NULL)
+        LB_TRY(lb_schema_set_meta(field, DELIM_META_DECLARED, LB_STR("true"), err));
+    return LB_OK;
+}
+
+static lb_status survey_keep_schema(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+{
+    lb_buf bytes;
+
+    lb_buf_init(&bytes, s->arena->budget);
+    lb_status status = lb_ipc_encode_schema(schema, &bytes, err);
+    if (status == LB_OK) {
+        out->arrow_schema = (lb_str){ lb_arena_dup(s->arena, bytes.data, bytes.size), bytes.size };
+        if (out->arrow_schema.at == NULL)
+            status = lb_arena_fail(s->arena, err);
+    }
+    lb_buf_free(&bytes);
+    return status;
+}
+
+static lb_status survey_fields(survey *s, struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+{
+    lb_str *names, *originals;
+
+    LB_TRY(delim_names(s->header, s->n_header, s->width, s->arena, &names, &originals, err));
+    out->columns.items = lb_arena_alloc(s->arena, s->width, sizeof *out->columns.items);
+    if (out->columns.items == NULL)
+        return lb_arena_fail(s->arena, err);
+    for (size_t i = 0; i < s->width; i++) {
+        const char *type;
+        LB_TRY(survey_field(s, schema->children[i], i, names[i], originals[i], &type, err));
+        if (s->columns[i].bounds)
+            LB_TRY(survey_column_stats(s, &s->columns[i], names[i], type, &out->columns.items[out->columns.count++], err));
+    }
+    return LB_OK;
+}
+
+/* Statistics of blocks, under the types that the whole file gave. */
+static lb_status survey_block_stats(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+{
+    size_t n = s->block_columns.size / sizeof(survey_block_column);
+    const survey_block_column *items = (const survey_block_column *)(const void *)s->block_columns.data;
+    uint32_t *blocks = lb_arena_alloc(s->arena, n, sizeof *blocks), *columns = lb_arena_alloc(s->arena, n, sizeof *columns);
+
+    out->block_columns.items = lb_arena_alloc(s->arena, n, sizeof *out->block_columns.items);
+    if (blocks == NULL || columns == NULL || out->block_columns.items == NULL)
+        return lb_arena_fail(s->arena, err);
+    for (size_t i = 0; i < n; i++) {
+        const struct ArrowSchema *field = schema->children[items[i].column];
+        lb_buf words;
+        lb_buf_init(&words, s->arena->budget);
+        lb_status status = lb_type_words(field, false, &words, err);
+        if (status == LB_OK)
+            status = delim_column_stats(&items[i].seen, lb_str_of(field->name), lb_buf_text(&words), &s->r->values, true, s->arena,
+                                        &out->block_columns.items[i], err);
+        lb_buf_free(&words);
+        LB_TRY(status);
+        blocks[i] = items[i].block;
+        columns[i] = items[i].column;
+    }
+    out->block_columns.count = n;
+    out->block_of_column = blocks;
+    out->column_of_column = columns;
+    return LB_OK;
+}
+
+static void survey_merge_blocks(survey *s)
+{
+    size_t n = s->block_columns.size / sizeof(survey_block_column);
+    const survey_block_column *items = (const survey_block_column *)(const void *)s->block_columns.data;
+
+    for (size_t i = 0; i < n; i++)
+        delim_column_merge(&s->columns[items[i].column].seen, &items[i].seen);
+}
+
+static lb_status survey_check_declared(survey *s, const struct ArrowSchema *schema, lb_error *err)
+{
+    const lb_read_options *o = s->r->options;
+
+    for (size_t i = 0; o != NULL && i < o->n_columns; i++) {
+        bool found = false;
+        for (int64_t k = 0; k < schema->n_children; k++)
+            found |= strcmp(schema->children[k]->name, o->columns[i].name) == 0;
+        /* A lake's files need not all have a column that is declared for all of them. */
+        if (!found)
+            lb_note(s->r->cx, "%s has no column '%s', which --column declares", s->r->store->path, o->columns[i].name);
+    }
+    return err == NULL ? LB_OK : err->code;
+}
+
+static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
+{
+    struct ArrowSchema schema = { 0 };
+
+    survey_merge_blocks(s);
+    LB_TRY(lb_schema_struct(&schema, (int64_t)s->width, err));
+    lb_status status = survey_fields(s, &schema, out, err);
+    if (status == LB_OK)
+        status = survey_check_declared(s, &schema, err);
+    if (status == LB_OK && s->options->stats == LB_STATS_BLOCKS)
+        status = survey_block_stats(s, &schema, out, err);
+    if (status == LB_OK)
+        status = survey_keep_schema(s, &schema, out, err);
+    schema.release(&schema);
+    return status;
+}
+
+static lb_status survey_keep_dialect(survey *s, lb_entry *out, lb_error *err)
+{
+    const delim_dialect *d = &s->r->dialect;
+
+    out->has_dialect = true;
+    out->dialect = (lb_dialect){ .delimiter = { lb_arena_dup(s->arena, d->delimiter, d->delimiter_size), d->delimiter_size },
+                                 .quote = d->quote, .escape = d->escape, .has_header = d->has_header,
+                                 .encoding = { lb_arena_copy(s->arena, lb_str_of(d->encoding)), strlen(d->encoding) },
+                                 .ragged_null = d->ragged_null, .bom_bytes = (uint8_t)d->bom_bytes,
+                                 .data_start = s->data_start, .sheet = -1, .header_row = -1 };
+    if (out->dialect.delimiter.at == NULL || out->dialect.encoding.at == NULL)
+        return lb_arena_fail(s->arena, err);
+    return LB_OK;
+}
+
+static void survey_free(survey *s)
+{
+    delim_records_close(&s->records);
+    lb_buf_free(&s->scratch);
+    lb_buf_free(&s->column_bytes);
+    lb_buf_free(&s->block_columns);
+    lb_block_builder_free(&s->blocks);
+}
+
+lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err)
+{
+    lb_budget *budget = &r->cx->budget;
+    survey s = { .r = r, .options = options, .arena = arena };
+
+    lb_buf_init(&s.scratch, budget);
+    lb_buf_init(&s.column_bytes, budget);
+    lb_buf_init(&s.block_columns, budget);
+    lb_block_builder_init(&s.blocks, budget);
+    s.structure_only = r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
+    lb_status status = delim_records_open(&s.records, r->cx, r->store, &r->dialect, 0, 0, 1, options->chunk, err);
+    if (status == LB_OK) {
+        lb_text_tap(&s.records.text, options->tap, options->tap_user);
+        status = survey_run(&s, err);
+    }
+    if (status == LB_OK)
+        status = survey_finish(&s, out, err);
+    if (status == LB_OK)
+        status = survey_keep_dialect(&s, out, err);
+    if (status == LB_OK)
+        status = lb_block_builder_finish(&s.blocks, arena, &out->blocks, err);
+    out->total_rows = s.sampled ? LB_ROWS_UNKNOWN : s.rows;
+    out->format = lb_str_of(r->format->name);
+    out->locator = lb_str_of(r->format->locator);
+    survey_free(&s);
+    return status;
+}
