@@ -7,13 +7,14 @@
 
 void list_add(cli_list *list, const char *item)
 {
-    /* Capacity is the next power of two above count + 1, so it grows when that is reached. */
-    if (list->items == NULL || (list->count + 1 >= 4 && ((list->count + 1) & list->count) == 0)) {
-        const char **more = cli_alloc(list->count < 3 ? 4 : (list->count + 1) * 2, sizeof *more);
-        if (list->count != 0)
+    if (list->cap < list->count + 2) {
+        size_t cap = list->cap == 0 ? 4 : list->cap * 2;
+        const char **more = cli_alloc(cap, sizeof *more);
+        if (list->items != NULL)
             memcpy(more, list->items, list->count * sizeof *more);
         free(list->items);
         list->items = more;
+        list->cap = cap;
     }
     list->items[list->count++] = item;
     list->items[list->count] = NULL;

@@ -122,7 +122,7 @@ const char *cli_option_words(const cli_option *option);
 /* ---------------------------------------------------------------- args.c: parsing */
 
 typedef struct cli_list {
-    size_t count;
+    size_t count, cap;
     const char **items; /* ended by NULL; NULL where count is 0 */
 } cli_list;
 
@@ -213,8 +213,8 @@ cli_text number_text(uint64_t n);                                    /* 1,234,56
 cli_text size_text(uint64_t bytes);                                  /* 1.2 MB */
 cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 2 files */
 
-/* Copy in which control characters are written as \xNN, so that a name or a message cannot steer the terminal.
- * Owned by the caller. */
+/* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n, \u202e. So
+ * no name or message can steer the terminal. Owned by the caller. */
 char *clean_text(const char *text);
 
 void *cli_alloc(size_t count, size_t size); /* zeroed; ends the command where there is no memory */

@@ -18,7 +18,7 @@ static void grid_push(grid *g, char *text)
     if (g->cells == g->cap) {
         size_t cap = g->cap == 0 ? 64 : g->cap * 2;
         char **more = cli_alloc(cap, sizeof *more);
-        if (g->cells != 0)
+        if (g->cell != NULL)
             memcpy(more, g->cell, g->cells * sizeof *more);
         free(g->cell);
         g->cell = more;

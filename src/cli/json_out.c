@@ -11,14 +11,14 @@ static void json_begin_value(json_out *j)
     j->comma = true;
 }
 
-void json_open(json_out *j, char bracket)
+void jout_open(json_out *j, char bracket)
 {
     json_begin_value(j);
     (void)fputc(bracket, j->file);
     j->comma = false;
 }
 
-void json_close(json_out *j, char bracket)
+void jout_close(json_out *j, char bracket)
 {
     (void)fputc(bracket, j->file);
     j->comma = true;
@@ -70,7 +70,7 @@ static void json_string(FILE *file, const char *text)
     (void)fputc('"', file);
 }
 
-void json_key(json_out *j, const char *key)
+void jout_key(json_out *j, const char *key)
 {
     json_begin_value(j);
     json_string(j->file, key);
@@ -78,7 +78,7 @@ void json_key(json_out *j, const char *key)
     j->comma = false;
 }
 
-void json_text(json_out *j, const char *text)
+void jout_text(json_out *j, const char *text)
 {
     json_begin_value(j);
     if (text == NULL)
@@ -87,38 +87,38 @@ void json_text(json_out *j, const char *text)
         json_string(j->file, text);
 }
 
-void json_count(json_out *j, uint64_t n)
+void jout_count(json_out *j, uint64_t n)
 {
     json_begin_value(j);
     (void)fprintf(j->file, "%" PRIu64, n);
 }
 
-void json_known(json_out *j, int64_t n)
+void jout_known(json_out *j, int64_t n)
 {
     if (n < 0)
-        json_raw(j, "null");
+        jout_raw(j, "null");
     else
-        json_count(j, (uint64_t)n);
+        jout_count(j, (uint64_t)n);
 }
 
-void json_real(json_out *j, double x)
+void jout_real(json_out *j, double x)
 {
     json_begin_value(j);
     (void)fprintf(j->file, "%.3f", isfinite(x) ? x : 0.0);
 }
 
-void json_bool(json_out *j, bool b)
+void jout_bool(json_out *j, bool b)
 {
-    json_raw(j, b ? "true" : "false");
+    jout_raw(j, b ? "true" : "false");
 }
 
-void json_raw(json_out *j, const char *json)
+void jout_raw(json_out *j, const char *json)
 {
     json_begin_value(j);
     (void)fputs(json, j->file);
 }
 
-void json_end(json_out *j)
+void jout_end(json_out *j)
 {
     (void)fputc('\n', j->file);
 }

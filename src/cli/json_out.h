@@ -11,15 +11,15 @@ typedef struct json_out {
     bool comma; /* the next value or key follows another one */
 } json_out;
 
-void json_open(json_out *j, char bracket); /* `{` or `[` */
-void json_close(json_out *j, char bracket);
-void json_key(json_out *j, const char *key);
-void json_text(json_out *j, const char *text); /* NULL: null. Bytes that are not UTF-8 become U+FFFD */
-void json_count(json_out *j, uint64_t n);
-void json_known(json_out *j, int64_t n); /* null where negative: unknown */
-void json_real(json_out *j, double x);   /* three places */
-void json_bool(json_out *j, bool b);
-void json_raw(json_out *j, const char *json); /* JSON text as it stands */
-void json_end(json_out *j);                   /* the document's newline */
+void jout_open(json_out *j, char bracket); /* `{` or `[` */
+void jout_close(json_out *j, char bracket);
+void jout_key(json_out *j, const char *key);
+void jout_text(json_out *j, const char *text); /* NULL: null. Bytes that are not UTF-8 become U+FFFD */
+void jout_count(json_out *j, uint64_t n);
+void jout_known(json_out *j, int64_t n); /* null where negative: unknown */
+void jout_real(json_out *j, double x);   /* three places */
+void jout_bool(json_out *j, bool b);
+void jout_raw(json_out *j, const char *json); /* JSON text as it stands */
+void jout_end(json_out *j);                   /* the document's newline */
 
 #endif

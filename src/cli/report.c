@@ -39,26 +39,45 @@ char *cli_format(const char *fmt, ...)
     return text;
 }
 
-/* Bytes of a control character at `p`: C0, DEL, or C1 as UTF-8 writes it; 0 for anything else. */
-static size_t control_length(const unsigned char *p)
+/* Length and code of a character at `p` that a terminal obeys instead of showing: controls, and what changes the direction
+ * of text. 0: none stands here. */
+static size_t unseen_length(const unsigned char *p, unsigned *code)
 {
+    *code = p[0];
     if (p[0] < 0x20 || p[0] == 0x7F)
         return 1;
-    return p[0] == 0xC2 && p[1] >= 0x80 && p[1] <= 0x9F ? 2 : 0;
+    if (p[0] == 0xC2 && p[1] >= 0x80 && p[1] <= 0x9F) {
+        *code = p[1];
+        return 2;
+    }
+    if (p[0] != 0xE2 || (p[1] != 0x80 && p[1] != 0x81) || p[2] < 0x80 || p[2] > 0xBF)
+        return 0;
+    *code = 0x2000 | (p[1] & 1u) << 6 | (p[2] & 0x3Fu);
+    return (*code >= 0x200E && *code <= 0x200F) || (*code >= 0x2028 && *code <= 0x202E) ||
+                   (*code >= 0x2066 && *code <= 0x2069)
+               ? 3
+               : 0;
+}
+
+static int put_escape(char *out, size_t cap, unsigned code)
+{
+    if (code == '\n' || code == '\t' || code == '\r')
+        return snprintf(out, cap, "\\%c", code == '\n' ? 'n' : code == '\t' ? 't' : 'r');
+    return snprintf(out, cap, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
 }
 
 char *clean_text(const char *text)
 {
-    size_t length = strlen(text), at = 0;
-    char *out = cli_alloc(length + 1, 4);
+    size_t cap = (strlen(text) + 1) * 4, at = 0; /* an escape has at most four bytes for each one it stands for */
+    char *out = cli_alloc(cap, 1);
     for (const unsigned char *p = (const unsigned char *)text; *p != 0;) {
-        size_t n = control_length(p);
-        if (n == 0) {
+        unsigned code;
+        size_t n = unseen_length(p, &code);
+        if (n == 0)
             out[at++] = (char)*p++;
-            continue;
-        }
-        for (; n > 0; n--, p++)
-            at += (size_t)snprintf(out + at, 5, "\\x%02X", *p);
+        else
+            at += (size_t)put_escape(out + at, cap - at, code);
+        p += n;
     }
     return out;
 }

@@ -47,23 +47,23 @@ static void count_json(const cli_list *paths, const uint64_t *rows, const bool *
 {
     json_out j = { .file = stdout };
     uint64_t total = 0;
-    json_open(&j, '{');
-    json_key(&j, "files");
-    json_open(&j, '[');
+    jout_open(&j, '{');
+    jout_key(&j, "files");
+    jout_open(&j, '[');
     for (size_t i = 0; i < paths->count; i++) {
-        json_open(&j, '{');
-        json_key(&j, "path");
-        json_text(&j, paths->items[i]);
-        json_key(&j, "rows");
-        json_known(&j, known[i] ? (int64_t)rows[i] : -1);
-        json_close(&j, '}');
+        jout_open(&j, '{');
+        jout_key(&j, "path");
+        jout_text(&j, paths->items[i]);
+        jout_key(&j, "rows");
+        jout_known(&j, known[i] ? (int64_t)rows[i] : -1);
+        jout_close(&j, '}');
         total += rows[i];
     }
-    json_close(&j, ']');
-    json_key(&j, "rows");
-    json_count(&j, total);
-    json_close(&j, '}');
-    json_end(&j);
+    jout_close(&j, ']');
+    jout_key(&j, "rows");
+    jout_count(&j, total);
+    jout_close(&j, '}');
+    jout_end(&j);
 }
 
 static void count_people(const cli_list *paths, const uint64_t *rows, const bool *known)
@@ -112,27 +112,27 @@ int verb_count(cli *c)
 static void schema_json(const struct ArrowSchema *schema, int64_t rows)
 {
     json_out j = { .file = stdout };
-    json_open(&j, '{');
-    json_key(&j, "rows");
-    json_known(&j, rows);
-    json_key(&j, "columns");
-    json_open(&j, '[');
+    jout_open(&j, '{');
+    jout_key(&j, "rows");
+    jout_known(&j, rows);
+    jout_key(&j, "columns");
+    jout_open(&j, '[');
     for (int64_t i = 0; i < schema->n_children; i++) {
         const struct ArrowSchema *column = schema->children[i];
         char *type = type_json(column);
-        json_open(&j, '{');
-        json_key(&j, "name");
-        json_text(&j, column->name == NULL ? "" : column->name);
-        json_key(&j, "type");
-        json_raw(&j, type);
-        json_key(&j, "nullable");
-        json_bool(&j, (column->flags & ARROW_FLAG_NULLABLE) != 0);
-        json_close(&j, '}');
+        jout_open(&j, '{');
+        jout_key(&j, "name");
+        jout_text(&j, column->name == NULL ? "" : column->name);
+        jout_key(&j, "type");
+        jout_raw(&j, type);
+        jout_key(&j, "nullable");
+        jout_bool(&j, (column->flags & ARROW_FLAG_NULLABLE) != 0);
+        jout_close(&j, '}');
         free(type);
     }
-    json_close(&j, ']');
-    json_close(&j, '}');
-    json_end(&j);
+    jout_close(&j, ']');
+    jout_close(&j, '}');
+    jout_end(&j);
 }
 
 /* A plain type without its quotes; a nested one stays the JSON object it is. */
@@ -186,82 +186,82 @@ done:
 static lb_status stats_json_files(json_out *j, lb_table *table, lb_error *err)
 {
     lb_status status = LB_OK;
-    json_key(j, "files");
-    json_open(j, '[');
+    jout_key(j, "files");
+    jout_open(j, '[');
     for (uint64_t i = 0; i < lb_table_files(table) && status == LB_OK; i++) {
         lb_entry_info file = { .struct_size = sizeof file };
         status = lb_table_file(table, i, &file, err);
         if (status != LB_OK)
             break;
-        json_open(j, '{');
-        json_key(j, "path");
-        json_text(j, file.path);
-        json_key(j, "format");
-        json_text(j, file.format);
-        json_key(j, "container");
-        json_text(j, file.container);
-        json_key(j, "bytes");
-        json_count(j, file.bytes);
-        json_key(j, "rows");
-        json_known(j, file.rows > (uint64_t)INT64_MAX ? -1 : (int64_t)file.rows);
-        json_key(j, "blocks");
-        json_count(j, file.blocks);
-        json_key(j, "map");
-        json_text(j, lb_table_map_use(table, i));
-        json_key(j, "error");
-        json_text(j, file.error);
-        json_close(j, '}');
+        jout_open(j, '{');
+        jout_key(j, "path");
+        jout_text(j, file.path);
+        jout_key(j, "format");
+        jout_text(j, file.format);
+        jout_key(j, "container");
+        jout_text(j, file.container);
+        jout_key(j, "bytes");
+        jout_count(j, file.bytes);
+        jout_key(j, "rows");
+        jout_known(j, file.rows > (uint64_t)INT64_MAX ? -1 : (int64_t)file.rows);
+        jout_key(j, "blocks");
+        jout_count(j, file.blocks);
+        jout_key(j, "map");
+        jout_text(j, lb_table_map_use(table, i));
+        jout_key(j, "error");
+        jout_text(j, file.error);
+        jout_close(j, '}');
     }
-    json_close(j, ']');
+    jout_close(j, ']');
     return status;
 }
 
 static lb_status stats_json_columns(json_out *j, lb_table *table, lb_error *err)
 {
     lb_status status = LB_OK;
-    json_key(j, "columns");
-    json_open(j, '[');
+    jout_key(j, "columns");
+    jout_open(j, '[');
     for (uint64_t i = 0; i < lb_table_columns(table); i++) {
         lb_column_info column = { .struct_size = sizeof column };
         status = lb_table_column(table, i, &column, err);
         if (status != LB_OK)
             break;
-        json_open(j, '{');
-        json_key(j, "name");
-        json_text(j, column.name);
-        json_key(j, "type");
-        json_text(j, column.type);
-        json_key(j, "nullable");
-        json_bool(j, column.nullable);
-        json_key(j, "nulls");
-        json_known(j, column.has_stats ? column.null_count : -1);
-        json_key(j, "nans");
-        json_known(j, column.has_stats ? column.nan_count : -1);
-        json_key(j, "min");
-        json_text(j, column.has_stats ? column.min : NULL);
-        json_key(j, "min_exact");
-        json_bool(j, column.has_stats && column.min_exact);
-        json_key(j, "max");
-        json_text(j, column.has_stats ? column.max : NULL);
-        json_key(j, "max_exact");
-        json_bool(j, column.has_stats && column.max_exact);
-        json_close(j, '}');
+        jout_open(j, '{');
+        jout_key(j, "name");
+        jout_text(j, column.name);
+        jout_key(j, "type");
+        jout_text(j, column.type);
+        jout_key(j, "nullable");
+        jout_bool(j, column.nullable);
+        jout_key(j, "nulls");
+        jout_known(j, column.has_stats ? column.null_count : -1);
+        jout_key(j, "nans");
+        jout_known(j, column.has_stats ? column.nan_count : -1);
+        jout_key(j, "min");
+        jout_text(j, column.has_stats ? column.min : NULL);
+        jout_key(j, "min_exact");
+        jout_bool(j, column.has_stats && column.min_exact);
+        jout_key(j, "max");
+        jout_text(j, column.has_stats ? column.max : NULL);
+        jout_key(j, "max_exact");
+        jout_bool(j, column.has_stats && column.max_exact);
+        jout_close(j, '}');
     }
-    json_close(j, ']');
+    jout_close(j, ']');
     return status;
 }
 
 static lb_status stats_json(lb_table *table, lb_error *err)
 {
     json_out j = { .file = stdout };
-    json_open(&j, '{');
-    json_key(&j, "rows");
-    json_known(&j, lb_table_rows(table));
+    jout_open(&j, '{');
+    jout_key(&j, "rows");
+    jout_known(&j, lb_table_rows(table));
     lb_status status = stats_json_files(&j, table, err);
     if (status == LB_OK)
         status = stats_json_columns(&j, table, err);
-    json_close(&j, '}');
-    json_end(&j);
+    jout_close(&j, '}');
+    jout_end(&j);
     return status;
 }
 
@@ -343,32 +343,32 @@ int verb_stats(cli *c)
 
 static void json_words(json_out *j, const char *words)
 {
-    json_open(j, '[');
+    jout_open(j, '[');
     while (words != NULL && *words != '\0') {
         size_t n = strcspn(words, " ");
         char *word = cli_format("%.*s", (int)n, words);
         if (n != 0)
-            json_text(j, word);
+            jout_text(j, word);
         free(word);
         words += n + (words[n] == ' ');
     }
-    json_close(j, ']');
+    jout_close(j, ']');
 }
 
 static void format_json(json_out *j, const lb_format_info *format)
 {
-    json_open(j, '{');
-    json_key(j, "name");
-    json_text(j, format->name);
-    json_key(j, "extensions");
+    jout_open(j, '{');
+    jout_key(j, "name");
+    jout_text(j, format->name);
+    jout_key(j, "extensions");
     json_words(j, format->extensions);
-    json_key(j, "locator");
-    json_text(j, format->locator);
-    json_key(j, "options");
+    jout_key(j, "locator");
+    jout_text(j, format->locator);
+    jout_key(j, "options");
     json_words(j, format->options);
-    json_key(j, "dynamic");
-    json_bool(j, format->dynamic);
-    json_close(j, '}');
+    jout_key(j, "dynamic");
+    jout_bool(j, format->dynamic);
+    jout_close(j, '}');
 }
 
 static void format_people(grid *g, const lb_format_info *format)
@@ -387,9 +387,9 @@ int verb_formats(cli *c)
     grid *g = grid_new("format|extensions|locator|read options");
     int result = EXIT_DONE;
     if (json) {
-        json_open(&j, '{');
-        json_key(&j, "formats");
-        json_open(&j, '[');
+        jout_open(&j, '{');
+        jout_key(&j, "formats");
+        jout_open(&j, '[');
     }
     for (size_t i = 0; i < lb_format_count(c->cx); i++) {
         lb_format_info format = { .struct_size = sizeof format };
@@ -403,9 +403,9 @@ int verb_formats(cli *c)
             format_people(g, &format);
     }
     if (json) {
-        json_close(&j, ']');
-        json_close(&j, '}');
-        json_end(&j);
+        jout_close(&j, ']');
+        jout_close(&j, '}');
+        jout_end(&j);
     } else if (result == EXIT_DONE) {
         grid_print(g, "");
     }

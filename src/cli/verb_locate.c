@@ -64,9 +64,9 @@ static int64_t place_line(const lb_place *place)
 static void print_json(const locate_rows *rows)
 {
     json_out j = { .file = stdout };
-    json_open(&j, '{');
-    json_key(&j, "rows");
-    json_open(&j, '[');
+    jout_open(&j, '{');
+    jout_key(&j, "rows");
+    jout_open(&j, '[');
     for (size_t i = 0; i < rows->count; i++) {
         const lb_place *place = &rows->place[i];
         const struct {
@@ -82,24 +82,24 @@ static void print_json(const locate_rows *rows)
             { "block_first_byte", place->block_first_byte },
             { "block_bytes", place->block_bytes },
         };
-        json_open(&j, '{');
-        json_key(&j, "row");
-        json_count(&j, place->global_row);
-        json_key(&j, "path");
-        json_text(&j, place->path);
-        json_key(&j, "file_row");
-        json_count(&j, place->file_row);
+        jout_open(&j, '{');
+        jout_key(&j, "row");
+        jout_count(&j, place->global_row);
+        jout_key(&j, "path");
+        jout_text(&j, place->path);
+        jout_key(&j, "file_row");
+        jout_count(&j, place->file_row);
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-            json_key(&j, known[k].key);
-            json_known(&j, known[k].value);
+            jout_key(&j, known[k].key);
+            jout_known(&j, known[k].value);
         }
-        json_key(&j, "page_indexed");
-        json_bool(&j, place->page_indexed);
-        json_close(&j, '}');
+        jout_key(&j, "page_indexed");
+        jout_bool(&j, place->page_indexed);
+        jout_close(&j, '}');
     }
-    json_close(&j, ']');
-    json_close(&j, '}');
-    json_end(&j);
+    jout_close(&j, ']');
+    jout_close(&j, '}');
+    jout_end(&j);
 }
 
 static void add_known(grid *g, int64_t n)

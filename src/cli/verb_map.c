@@ -54,12 +54,12 @@ static lb_status map_failures(const lb_map *map, const lb_map_info *info, lb_err
 static void failure_json(void *user, const lb_entry_info *entry)
 {
     json_out *j = user;
-    json_open(j, '{');
-    json_key(j, "path");
-    json_text(j, entry->path);
-    json_key(j, "error");
-    json_text(j, entry->error);
-    json_close(j, '}');
+    jout_open(j, '{');
+    jout_key(j, "path");
+    jout_text(j, entry->path);
+    jout_key(j, "error");
+    jout_text(j, entry->error);
+    jout_close(j, '}');
 }
 
 typedef struct failure_lines {
@@ -77,31 +77,31 @@ static lb_status report_json(const lb_map *map, const lb_map_info *info, const c
                              lb_error *err)
 {
     json_out j = { .file = stdout };
-    json_open(&j, '{');
-    json_key(&j, "map");
-    json_text(&j, path);
-    json_key(&j, "files");
-    json_count(&j, info->files);
-    json_key(&j, "rows");
-    json_count(&j, info->rows);
-    json_key(&j, "bytes");
-    json_count(&j, info->bytes);
-    json_key(&j, "map_bytes");
-    json_count(&j, info->file_bytes);
-    json_key(&j, "stride");
-    json_count(&j, info->stride);
-    json_key(&j, "fingerprint");
-    json_text(&j, info->fingerprint == LB_FINGERPRINT_BLAKE3 ? "blake3" : "metadata");
-    json_key(&j, "seconds");
-    json_real(&j, seconds);
-    json_key(&j, "failed");
-    json_count(&j, info->failed);
-    json_key(&j, "failures");
-    json_open(&j, '[');
+    jout_open(&j, '{');
+    jout_key(&j, "map");
+    jout_text(&j, path);
+    jout_key(&j, "files");
+    jout_count(&j, info->files);
+    jout_key(&j, "rows");
+    jout_count(&j, info->rows);
+    jout_key(&j, "bytes");
+    jout_count(&j, info->bytes);
+    jout_key(&j, "map_bytes");
+    jout_count(&j, info->file_bytes);
+    jout_key(&j, "stride");
+    jout_count(&j, info->stride);
+    jout_key(&j, "fingerprint");
+    jout_text(&j, info->fingerprint == LB_FINGERPRINT_BLAKE3 ? "blake3" : "metadata");
+    jout_key(&j, "seconds");
+    jout_real(&j, seconds);
+    jout_key(&j, "failed");
+    jout_count(&j, info->failed);
+    jout_key(&j, "failures");
+    jout_open(&j, '[');
     lb_status status = map_failures(map, info, err, failure_json, &j);
-    json_close(&j, ']');
-    json_close(&j, '}');
-    json_end(&j);
+    jout_close(&j, ']');
+    jout_close(&j, '}');
+    jout_end(&j);
     return status;
 }
 

@@ -58,6 +58,9 @@ static int plan_form(cli *c, slice_plan *plan)
         return report_usage(c, "--json goes with --explain; rows as JSON are --to json or --to ndjson");
     if (args_has(c, OPT_EXPLAIN) && args_has(c, OPT_OUTPUT))
         return report_usage(c, "--explain prints no rows, so there is nothing for --output");
+    bool binary = strcmp(plan->form, "arrow") == 0 || strcmp(plan->form, "arrows") == 0;
+    if (binary && plan->file == NULL && c->out_terminal && !args_has(c, OPT_EXPLAIN))
+        return report_usage(c, "--to %s is not for a terminal; write it to a file with -o, or into a pipe", plan->form);
     if (strcmp(plan->form, "raw") == 0 && args_has(c, OPT_COLUMNS))
         return report_usage(c, "--to raw gives whole records; leave --columns out");
     return EXIT_DONE;
@@ -221,7 +224,7 @@ static void explain_add(explained *e, const lb_part *part)
     if (e->count == e->cap) {
         e->cap = e->cap == 0 ? 16 : e->cap * 2;
         lb_part *more = cli_alloc(e->cap, sizeof *more);
-        if (e->count != 0)
+        if (e->part != NULL)
             memcpy(more, e->part, e->count * sizeof *more);
         free(e->part);
         e->part = more;
@@ -252,53 +255,53 @@ static lb_status explain_gather(lb_table *table, const lb_slice *slice, explaine
 
 static void explain_json_part(json_out *j, const lb_part *part)
 {
-    json_open(j, '{');
-    json_key(j, "path");
-    json_text(j, part->path);
-    json_key(j, "format");
-    json_text(j, part->format);
-    json_key(j, "locator");
-    json_text(j, part->locator);
-    json_key(j, "map");
-    json_text(j, part->map);
-    json_key(j, "first_row");
-    json_count(j, part->first_row);
-    json_key(j, "rows");
-    json_count(j, part->rows);
-    json_key(j, "first_block");
-    json_known(j, part->blocks != 0 ? (int64_t)part->first_block : -1);
-    json_key(j, "blocks");
-    json_count(j, part->blocks);
-    json_key(j, "first_byte");
-    json_known(j, part->first_byte);
-    json_key(j, "bytes");
-    json_known(j, part->bytes);
-    json_key(j, "skipped_rows");
-    json_count(j, part->skipped_rows);
-    json_close(j, '}');
+    jout_open(j, '{');
+    jout_key(j, "path");
+    jout_text(j, part->path);
+    jout_key(j, "format");
+    jout_text(j, part->format);
+    jout_key(j, "locator");
+    jout_text(j, part->locator);
+    jout_key(j, "map");
+    jout_text(j, part->map);
+    jout_key(j, "first_row");
+    jout_count(j, part->first_row);
+    jout_key(j, "rows");
+    jout_count(j, part->rows);
+    jout_key(j, "first_block");
+    jout_known(j, part->blocks != 0 ? (int64_t)part->first_block : -1);
+    jout_key(j, "blocks");
+    jout_count(j, part->blocks);
+    jout_key(j, "first_byte");
+    jout_known(j, part->first_byte);
+    jout_key(j, "bytes");
+    jout_known(j, part->bytes);
+    jout_key(j, "skipped_rows");
+    jout_count(j, part->skipped_rows);
+    jout_close(j, '}');
 }
 
 static void explain_json(const explained *e, const lb_slice *slice)
 {
     json_out j = { .file = stdout };
-    json_open(&j, '{');
-    json_key(&j, "map");
-    json_text(&j, e->map);
-    json_key(&j, "offset");
-    json_count(&j, slice->offset);
-    json_key(&j, "limit");
-    json_known(&j, slice->limit == UINT64_MAX ? -1 : (int64_t)slice->limit);
-    json_key(&j, "rows");
-    json_count(&j, e->rows);
-    json_key(&j, "bytes");
-    json_known(&j, e->bytes);
-    json_key(&j, "parts");
-    json_open(&j, '[');
+    jout_open(&j, '{');
+    jout_key(&j, "map");
+    jout_text(&j, e->map);
+    jout_key(&j, "offset");
+    jout_count(&j, slice->offset);
+    jout_key(&j, "limit");
+    jout_known(&j, slice->limit == UINT64_MAX ? -1 : (int64_t)slice->limit);
+    jout_key(&j, "rows");
+    jout_count(&j, e->rows);
+    jout_key(&j, "bytes");
+    jout_known(&j, e->bytes);
+    jout_key(&j, "parts");
+    jout_open(&j, '[');
     for (size_t i = 0; i < e->count; i++)
         explain_json_part(&j, &e->part[i]);
-    json_close(&j, ']');
-    json_close(&j, '}');
-    json_end(&j);
+    jout_close(&j, ']');
+    jout_close(&j, '}');
+    jout_end(&j);
 }
 
 static void grid_add_range(grid *g, uint64_t first, uint64_t count)
