@@ -1,0 +1,534 @@
+/* Arrow IPC on nanoarrow's encoder and decoder. */
+#include "column/ipc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cursor.h"
+#include "column/values.h"
+#include "nanoarrow/nanoarrow_ipc.h"
+
+/* ---------------------------------------------------------------- schemas */
+
+static lb_status ipc_encode(const struct ArrowSchema *schema, lb_buf *out, lb_error *err)
+{
+    struct ArrowIpcEncoder encoder;
+    struct ArrowBuffer bytes;
+    struct ArrowError why = { "" };
+    int code = ArrowIpcEncoderInit(&encoder);
+    if (code != NANOARROW_OK)
+        return lb_fail_arrow(err, code, NULL);
+    ArrowBufferInit(&bytes);
+    code = ArrowIpcEncoderEncodeSchema(&encoder, schema, &why);
+    if (code == NANOARROW_OK)
+        code = ArrowIpcEncoderFinalizeBuffer(&encoder, 1, &bytes);
+    lb_status s = lb_fail_arrow(err, code, &why);
+    if (s == LB_OK)
+        s = lb_buf_append(out, bytes.data, (size_t)bytes.size_bytes, err);
+    ArrowBufferReset(&bytes);
+    ArrowIpcEncoderReset(&encoder);
+    return s;
+}
+
+lb_status lb_ipc_encode_schema(const struct ArrowSchema *schema, lb_buf *out, lb_error *err)
+{
+    struct ArrowSchema plain = { .release = NULL };
+    if (lb_schema_is_plain(schema))
+        return ipc_encode(schema, out, err);
+    LB_TRY(lb_schema_plain(schema, &plain, err));
+    lb_status s = ipc_encode(&plain, out, err);
+    plain.release(&plain);
+    return s;
+}
+
+/* A flatbuffer may refer to one table from many places, so that a few hundred bytes describe billions of fields. Before
+ * anything walks the message this counts what a walk would meet: fields, key-value pairs and the bytes of their strings.
+ * Tables of the schema in the numbering of the format's Message.fbs and Schema.fbs. */
+enum {
+    MESSAGE_HEADER_TYPE = 1,
+    MESSAGE_HEADER = 2,
+    HEADER_SCHEMA = 1,
+    SCHEMA_FIELDS = 1,
+    SCHEMA_METADATA = 2,
+    FIELD_NAME = 0,
+    FIELD_TYPE_TYPE = 2,
+    FIELD_TYPE = 3,
+    FIELD_CHILDREN = 5,
+    FIELD_METADATA = 6,
+    PAIR_KEY = 0,
+    PAIR_VALUE = 1,
+    TYPE_UNION = 14,
+    TYPE_TIMESTAMP = 10,
+    UNION_TYPE_IDS = 1,
+    TIMESTAMP_ZONE = 1
+};
+
+typedef struct ipc_walk {
+    const uint8_t *at;
+    uint32_t size;
+    uint64_t left; /* work still allowed */
+} ipc_walk;
+
+static bool ipc_u32(const ipc_walk *w, uint64_t pos, uint32_t *out)
+{
+    if (pos > w->size || w->size - pos < 4)
+        return false;
+    memcpy(out, w->at + pos, 4);
+    return true;
+}
+
+static bool ipc_u16(const ipc_walk *w, uint64_t pos, uint16_t *out)
+{
+    if (pos > w->size || w->size - pos < 2)
+        return false;
+    memcpy(out, w->at + pos, 2);
+    return true;
+}
+
+/* Follow the offset stored at `pos`. */
+static bool ipc_follow(const ipc_walk *w, uint64_t pos, uint64_t *out)
+{
+    uint32_t step;
+    if (!ipc_u32(w, pos, &step))
+        return false;
+    *out = pos + step;
+    return *out < w->size;
+}
+
+/* Place of member `index` of a table; 0: absent. */
+static bool ipc_member(const ipc_walk *w, uint64_t table, unsigned index, uint64_t *out)
+{
+    uint32_t back;
+    uint16_t vtable_size, at = 0;
+    if (!ipc_u32(w, table, &back))
+        return false;
+    int64_t vtable = (int64_t)table - (int32_t)back;
+    if (vtable < 0 || !ipc_u16(w, (uint64_t)vtable, &vtable_size))
+        return false;
+    if (4 + 2 * index + 2 <= vtable_size && !ipc_u16(w, (uint64_t)vtable + 4 + 2 * index, &at))
+        return false;
+    *out = at == 0 ? 0 : table + at;
+    return true;
+}
+
+static bool ipc_pay(ipc_walk *w, uint64_t work)
+{
+    if (work > w->left)
+        return false;
+    w->left -= work;
+    return true;
+}
+
+/* Pay for a string or vector of items of `item` bytes. */
+static bool ipc_pay_bytes(ipc_walk *w, uint64_t table, unsigned index, uint64_t item)
+{
+    uint64_t member, at;
+    uint32_t count;
+    if (!ipc_member(w, table, index, &member))
+        return false;
+    return member == 0 || (ipc_follow(w, member, &at) && ipc_u32(w, at, &count) && ipc_pay(w, item * count));
+}
+
+/* The vector of tables in a member; `count` 0 where absent. */
+static bool ipc_vector(ipc_walk *w, uint64_t table, unsigned index, uint64_t *first, uint32_t *count)
+{
+    uint64_t member, at;
+    *count = 0;
+    *first = 0;
+    if (!ipc_member(w, table, index, &member))
+        return false;
+    if (member == 0)
+        return true;
+    if (!ipc_follow(w, member, &at) || !ipc_u32(w, at, count))
+        return false;
+    *first = at + 4;
+    return *count <= (w->size - at) / 4;
+}
+
+static bool ipc_walk_pairs(ipc_walk *w, uint64_t table, unsigned index)
+{
+    uint64_t first, pair;
+    uint32_t count;
+    if (!ipc_vector(w, table, index, &first, &count))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ipc_pay(w, 16) || !ipc_follow(w, first + 4 * (uint64_t)i, &pair) || !ipc_pay_bytes(w, pair, PAIR_KEY, 1) ||
+            !ipc_pay_bytes(w, pair, PAIR_VALUE, 1))
+            return false;
+    return true;
+}
+
+/* Unions have a list of ids, timestamps a zone. */
+static bool ipc_walk_type(ipc_walk *w, uint64_t field)
+{
+    uint64_t kind, member, type;
+    if (!ipc_member(w, field, FIELD_TYPE_TYPE, &kind) || !ipc_member(w, field, FIELD_TYPE, &member))
+        return false;
+    if (kind == 0 || member == 0)
+        return true;
+    if (kind >= w->size || !ipc_follow(w, member, &type))
+        return false;
+    if (w->at[kind] == TYPE_UNION)
+        return ipc_pay_bytes(w, type, UNION_TYPE_IDS, 4);
+    return w->at[kind] != TYPE_TIMESTAMP || ipc_pay_bytes(w, type, TIMESTAMP_ZONE, 1);
+}
+
+static bool ipc_walk_fields(ipc_walk *w, uint64_t table, unsigned index, int depth)
+{
+    uint64_t first, field;
+    uint32_t count;
+    if (depth > LB_TYPE_DEPTH || !ipc_vector(w, table, index, &first, &count))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!ipc_pay(w, 16) || !ipc_follow(w, first + 4 * (uint64_t)i, &field) ||
+            !ipc_pay_bytes(w, field, FIELD_NAME, 1) || !ipc_walk_type(w, field) ||
+            !ipc_walk_pairs(w, field, FIELD_METADATA) || !ipc_walk_fields(w, field, FIELD_CHILDREN, depth + 1))
+            return false;
+    return true;
+}
+
+/* Whether the flatbuffer is a schema message whose parts together are not much larger than itself. */
+static bool ipc_walk_schema(const uint8_t *p, uint32_t size)
+{
+    ipc_walk w = { p, size, 4 * (uint64_t)size + 4096 };
+    uint64_t message, kind, member, schema;
+    return ipc_follow(&w, 0, &message) && ipc_member(&w, message, MESSAGE_HEADER_TYPE, &kind) && kind != 0 &&
+           kind < size && p[kind] == HEADER_SCHEMA && ipc_member(&w, message, MESSAGE_HEADER, &member) && member != 0 &&
+           ipc_follow(&w, member, &schema) && ipc_walk_pairs(&w, schema, SCHEMA_METADATA) &&
+           ipc_walk_fields(&w, schema, SCHEMA_FIELDS, 0);
+}
+
+static lb_status ipc_decode(struct ArrowIpcDecoder *decoder, const void *bytes, size_t size, struct ArrowSchema *out,
+                            lb_error *err)
+{
+    struct ArrowError why = { "" };
+    struct ArrowBufferView data = { { bytes }, (int64_t)size };
+    int code = ArrowIpcDecoderVerifyHeader(decoder, data, &why);
+    if (code == NANOARROW_OK)
+        code = ArrowIpcDecoderDecodeHeader(decoder, data, &why);
+    if (code == NANOARROW_OK && decoder->message_type != NANOARROW_IPC_MESSAGE_TYPE_SCHEMA)
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the Arrow message is not a schema");
+    if (code == NANOARROW_OK)
+        code = ArrowIpcDecoderDecodeSchema(decoder, out, &why);
+    if (code != NANOARROW_OK && out->release != NULL) {
+        out->release(out);
+        out->release = NULL;
+    }
+    if (code == ENOMEM || code == ENOTSUP)
+        return lb_fail_arrow(err, code, &why);
+    return code == NANOARROW_OK ? LB_OK
+                                : lb_fail(err, LB_CORRUPT, LB_NOWHERE, "an Arrow schema message: %s", why.message);
+}
+
+/* nanoarrow takes what a message says of types as it comes; every level has to be a type of the C interface. */
+static bool ipc_schema_is_valid(const struct ArrowSchema *schema, int depth)
+{
+    struct ArrowSchemaView v;
+    if (depth > LB_TYPE_DEPTH || lb_schema_view(schema, &v, NULL) != LB_OK)
+        return false;
+    for (int64_t i = 0; i < schema->n_children; i++)
+        if (!ipc_schema_is_valid(schema->children[i], depth + 1))
+            return false;
+    return true;
+}
+
+lb_status lb_ipc_decode_schema(const void *bytes, size_t size, struct ArrowSchema *out, lb_error *err)
+{
+    lb_cursor c;
+    struct ArrowIpcDecoder decoder;
+    out->release = NULL;
+    lb_cursor_init(&c, bytes, size, 0);
+    uint32_t mark = lb_cursor_u32(&c), length = lb_cursor_u32(&c);
+    const uint8_t *body = length > INT32_MAX - 8 ? NULL : lb_cursor_take(&c, length);
+    if (mark != 0xffffffffu || body == NULL || !ipc_walk_schema(body, length))
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the bytes are not an Arrow schema message");
+    /* Flatbuffers are read in place and must be aligned. */
+    void *aligned = NULL;
+    size_t whole = (size_t)length + 8;
+    if (posix_memalign(&aligned, 64, whole) != 0)
+        return lb_fail_nomem(err);
+    memcpy(aligned, bytes, whole);
+    int code = ArrowIpcDecoderInit(&decoder);
+    lb_status s = lb_fail_arrow(err, code, NULL);
+    if (s == LB_OK) {
+        s = ipc_decode(&decoder, aligned, whole, out, err);
+        ArrowIpcDecoderReset(&decoder);
+    }
+    free(aligned);
+    if (s == LB_OK && (strcmp(out->format, "+s") != 0 || !ipc_schema_is_valid(out, 0))) {
+        out->release(out);
+        out->release = NULL;
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "an Arrow schema message names a type that is none");
+    }
+    return s;
+}
+
+/* ---------------------------------------------------------------- batches without offsets
+ * A record batch has no place for offsets of arrays: each view is made to begin at its first row. Buffers are lent where
+ * whole bytes can be skipped, else (bitmaps at odd bits, offsets that do not begin at 0) made anew in an arena. */
+
+typedef struct ipc_slicer {
+    lb_arena arena;
+    lb_error *err;
+} ipc_slicer;
+
+static lb_status slice_node(ipc_slicer *s, const struct ArrowArrayView *in, int64_t first, int64_t n,
+                            struct ArrowArrayView *out);
+
+static void *slice_alloc(ipc_slicer *s, int64_t count, size_t size)
+{
+    return lb_arena_alloc(&s->arena, (size_t)(count > 0 ? count : 1), size);
+}
+
+/* `n` bits from bit `first` on. */
+static lb_status slice_bits(ipc_slicer *s, const uint8_t *bits, int64_t first, int64_t n, struct ArrowBufferView *out)
+{
+    out->size_bytes = n / 8 + (n % 8 != 0);
+    if (first % 8 == 0) {
+        out->data.as_uint8 = bits + first / 8;
+        return LB_OK;
+    }
+    uint8_t *made = slice_alloc(s, out->size_bytes, 1);
+    if (made == NULL)
+        return lb_arena_fail(&s->arena, s->err);
+    const uint8_t *from = bits + first / 8, *last = bits + (first + n - 1) / 8;
+    int shift = (int)(first % 8);
+    for (int64_t i = 0; n > 0 && i < out->size_bytes; i++) {
+        unsigned high = from + i < last ? from[i + 1] : 0u;
+        made[i] = (uint8_t)(from[i] >> shift | high << (8 - shift));
+    }
+    out->data.as_uint8 = made;
+    return LB_OK;
+}
+
+static lb_status slice_validity(ipc_slicer *s, const struct ArrowArrayView *in, int64_t first, int64_t n,
+                                struct ArrowArrayView *out)
+{
+    out->null_count = 0;
+    out->buffer_views[0] = (struct ArrowBufferView){ { NULL }, 0 };
+    if (in->storage_type == NANOARROW_TYPE_NA)
+        out->null_count = n;
+    if (!lb_view_has_validity(in) || n == 0)
+        return LB_OK;
+    const uint8_t *bits = in->buffer_views[0].data.as_uint8;
+    out->null_count = n - ArrowBitCountSet(bits, first, n);
+    return out->null_count == 0 ? LB_OK : slice_bits(s, bits, first, n, &out->buffer_views[0]);
+}
+
+/* Offsets of rows first … first+n, moved to begin at 0; gives the range they covered. */
+static lb_status slice_offsets(ipc_slicer *s, const struct ArrowArrayView *in, int64_t first, int64_t n,
+                               struct ArrowArrayView *out, int64_t *start, int64_t *end)
+{
+    bool wide = in->layout.element_size_bits[1] == 64;
+    size_t size = wide ? 8 : 4;
+    struct ArrowBufferView *o = &out->buffer_views[1];
+    *start = *end = 0;
+    *o = (struct ArrowBufferView){ { NULL }, 0 };
+    if (n == 0 || in->buffer_views[1].data.data == NULL)
+        return LB_OK;
+    const uint8_t *from = in->buffer_views[1].data.as_uint8 + (size_t)first * size;
+    *start = wide ? ((const int64_t *)from)[0] : ((const int32_t *)from)[0];
+    *end = wide ? ((const int64_t *)from)[n] : ((const int32_t *)from)[n];
+    *o = (struct ArrowBufferView){ { from }, (n + 1) * (int64_t)size };
+    if (*start == 0)
+        return LB_OK;
+    void *made = slice_alloc(s, n + 1, size);
+    if (made == NULL)
+        return lb_arena_fail(&s->arena, s->err);
+    for (int64_t i = 0; i <= n; i++) {
+        if (wide)
+            ((int64_t *)made)[i] = ((const int64_t *)from)[i] - *start;
+        else
+            ((int32_t *)made)[i] = ((const int32_t *)from)[i] - (int32_t)*start;
+    }
+    o->data.data = made;
+    return LB_OK;
+}
+
+static lb_status slice_bytes(ipc_slicer *s, const struct ArrowArrayView *in, int64_t first, int64_t n,
+                             struct ArrowArrayView *out)
+{
+    int64_t start, end;
+    LB_TRY(slice_offsets(s, in, first, n, out, &start, &end));
+    if (end < start)
+        return lb_fail(s->err, LB_CORRUPT, LB_NOWHERE, "offsets of an Arrow array run backwards");
+    out->buffer_views[2] = (struct ArrowBufferView){ { NULL }, end - start };
+    if (end > start)
+        out->buffer_views[2].data.as_uint8 = in->buffer_views[2].data.as_uint8 + start;
+    return LB_OK;
+}
+
+static lb_status slice_children(ipc_slicer *s, const struct ArrowArrayView *in, int64_t first, int64_t n,
+                                struct ArrowArrayView *out)
+{
+    out->children = slice_alloc(s, in->n_children, sizeof *out->children);
+    if (out->children == NULL)
+        return lb_arena_fail(&s->arena, s->err);
+    for (int64_t i = 0; i < in->n_children; i++) {
+        struct ArrowArrayView *c = slice_alloc(s, 1, sizeof *c);
+        if (c == NULL)
+            return lb_arena_fail(&s->arena, s->err);
+        out->children[i] = c;
+        /* The children of a dense union stay whole: its offsets point into them. */
+        bool whole = in->storage_type == NANOARROW_TYPE_DENSE_UNION;
+        LB_TRY(slice_node(s, in->children[i], whole ? 0 : first, whole ? in->children[i]->length : n, c));
+    }
+    return LB_OK;
+}
+
+static void slice_fixed(const struct ArrowArrayView *in, int buffer, int64_t first, int64_t n,
+                        struct ArrowArrayView *out)
+{
+    int64_t size = in->layout.element_size_bits[buffer] / 8;
+    out->buffer_views[buffer] = (struct ArrowBufferView){ { NULL }, n * size };
+    if (n > 0)
+        out->buffer_views[buffer].data.as_uint8 = in->buffer_views[buffer].data.as_uint8 + first * size;
+}
+
+/* Rows [row, row+n) of `in`, whose own offset is still to be added. */
+static lb_status slice_node(ipc_slicer *s, const struct ArrowArrayView *in, int64_t row, int64_t n,
+                            struct ArrowArrayView *out)
+{
+    int64_t first = in->offset + row, start, end, each = in->layout.child_size_elements;
+    *out = *in;
+    out->offset = 0;
+    out->length = n;
+    if (row < 0 || n < 0 || n > in->length - row)
+        return lb_fail(s->err, LB_CORRUPT, LB_NOWHERE, "an Arrow array is shorter than what refers to it");
+    bool is_union = in->storage_type == NANOARROW_TYPE_SPARSE_UNION || in->storage_type == NANOARROW_TYPE_DENSE_UNION;
+    if (is_union)
+        out->null_count = 0;
+    else
+        LB_TRY(slice_validity(s, in, first, n, out));
+    switch (in->storage_type) {
+    case NANOARROW_TYPE_NA:
+        return LB_OK;
+    case NANOARROW_TYPE_BOOL:
+        if (n == 0)
+            return slice_fixed(in, 1, first, n, out), LB_OK;
+        return slice_bits(s, in->buffer_views[1].data.as_uint8, first, n, &out->buffer_views[1]);
+    case NANOARROW_TYPE_STRING:
+    case NANOARROW_TYPE_BINARY:
+    case NANOARROW_TYPE_LARGE_STRING:
+    case NANOARROW_TYPE_LARGE_BINARY:
+        return slice_bytes(s, in, first, n, out);
+    case NANOARROW_TYPE_LIST:
+    case NANOARROW_TYPE_LARGE_LIST:
+    case NANOARROW_TYPE_MAP:
+        LB_TRY(slice_offsets(s, in, first, n, out, &start, &end));
+        return slice_children(s, in, start, end - start, out);
+    case NANOARROW_TYPE_FIXED_SIZE_LIST:
+        return slice_children(s, in, first * each, n * each, out);
+    case NANOARROW_TYPE_STRUCT:
+        return slice_children(s, in, first, n, out);
+    case NANOARROW_TYPE_DENSE_UNION:
+        slice_fixed(in, 1, first, n, out); /* fall through */
+    case NANOARROW_TYPE_SPARSE_UNION:
+        slice_fixed(in, 0, first, n, out);
+        return slice_children(s, in, first, n, out);
+    default:
+        if (in->dictionary != NULL || in->layout.buffer_type[1] != NANOARROW_BUFFER_TYPE_DATA)
+            return lb_fail(s->err, LB_UNSUPPORTED, LB_NOWHERE, "Arrow output of %s columns needs them decoded before",
+                           in->dictionary != NULL ? "dictionary" : ArrowTypeString(in->storage_type));
+        slice_fixed(in, 1, first, n, out);
+        return LB_OK;
+    }
+}
+
+/* ---------------------------------------------------------------- the writer */
+
+struct lb_ipc_writer {
+    struct ArrowIpcWriter writer;
+    struct ArrowArrayView view;
+    lb_write_fn write;
+    void *user;
+    bool file;
+};
+
+static ArrowErrorCode ipc_stream_write(struct ArrowIpcOutputStream *stream, const void *bytes, int64_t size,
+                                       int64_t *written, struct ArrowError *error)
+{
+    lb_ipc_writer *w = stream->private_data;
+    *written = size;
+    if (size == 0 || w->write(w->user, bytes, (size_t)size))
+        return NANOARROW_OK;
+    ArrowErrorSet(error, "the output could not be written");
+    return EIO;
+}
+
+static void ipc_stream_release(struct ArrowIpcOutputStream *stream)
+{
+    stream->release = NULL;
+}
+
+lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_write_fn write, void *user,
+                             lb_ipc_writer **out, lb_error *err)
+{
+    struct ArrowError why = { "" };
+    struct ArrowSchemaView top;
+    *out = NULL;
+    LB_TRY(lb_schema_view(schema, &top, err));
+    if (!lb_schema_is_plain(schema))
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                       "Arrow output of dictionaries, runs and views needs them decoded before");
+    lb_ipc_writer *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return lb_fail_nomem(err);
+    w->write = write;
+    w->user = user;
+    w->file = file;
+    ArrowArrayViewInitFromType(&w->view, NANOARROW_TYPE_UNINITIALIZED);
+    struct ArrowIpcOutputStream stream = { .write = ipc_stream_write,
+                                           .release = ipc_stream_release,
+                                           .private_data = w };
+    int code = ArrowArrayViewInitFromSchema(&w->view, schema, &why);
+    if (code == NANOARROW_OK)
+        code = ArrowIpcWriterInit(&w->writer, &stream);
+    if (code == NANOARROW_OK && file)
+        code = ArrowIpcWriterStartFile(&w->writer, &why);
+    if (code == NANOARROW_OK)
+        code = ArrowIpcWriterWriteSchema(&w->writer, schema, &why);
+    if (code == NANOARROW_OK) {
+        *out = w;
+        return LB_OK;
+    }
+    lb_ipc_writer_free(w);
+    return lb_fail_arrow(err, code, &why);
+}
+
+lb_status lb_ipc_writer_batch(lb_ipc_writer *w, const struct ArrowArray *batch, lb_error *err)
+{
+    struct ArrowError why = { "" };
+    struct ArrowArrayView sliced;
+    ipc_slicer slicer = { .err = err };
+    int code = ArrowArrayViewSetArray(&w->view, batch, &why);
+    if (code != NANOARROW_OK)
+        return lb_fail_arrow(err, code, &why);
+    lb_arena_init(&slicer.arena, NULL);
+    lb_status s = slice_node(&slicer, &w->view, 0, batch->length, &sliced);
+    if (s == LB_OK) {
+        code = ArrowIpcWriterWriteArrayView(&w->writer, &sliced, &why);
+        s = lb_fail_arrow(err, code, &why);
+    }
+    lb_arena_free(&slicer.arena);
+    return s;
+}
+
+lb_status lb_ipc_writer_finish(lb_ipc_writer *w, lb_error *err)
+{
+    struct ArrowError why = { "" };
+    int code = ArrowIpcWriterWriteArrayView(&w->writer, NULL, &why);
+    if (code == NANOARROW_OK && w->file)
+        code = ArrowIpcWriterFinalizeFile(&w->writer, &why);
+    return lb_fail_arrow(err, code, &why);
+}
+
+void lb_ipc_writer_free(lb_ipc_writer *w)
+{
+    if (w == NULL)
+        return;
+    if (w->writer.private_data != NULL)
+        ArrowIpcWriterReset(&w->writer);
+    ArrowArrayViewReset(&w->view);
+    free(w);
+}
