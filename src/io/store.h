@@ -23,7 +23,8 @@ struct lb_store {
     _Atomic uint64_t bytes_read;
 };
 
-/* Open a regular file for reading (no FIFO, device or directory: USAGE). Does not block. Errors: NOTFOUND, IO, USAGE. */
+/* Open a regular file for reading (no FIFO, device or directory: USAGE). Does not block.
+ * Errors: NOTFOUND, IO, USAGE. */
 lb_status lb_store_open_file(const char *path, lb_store **out, lb_error *err);
 
 /* Bytes that the caller keeps alive and unchanged. */
@@ -32,6 +33,11 @@ lb_status lb_store_open_memory(const void *bytes, size_t size, lb_store **out, l
 static inline lb_status lb_store_read(lb_store *s, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
 {
     return s->read_at(s, offset, out, size, got, err);
+}
+
+static inline lb_status lb_store_stat(lb_store *s, lb_file_stat *out, lb_error *err)
+{
+    return s->stat(s, out, err);
 }
 
 void lb_store_close(lb_store *store);    /* NULL is fine */
