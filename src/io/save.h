@@ -1,12 +1,12 @@
-/* Writing that is never half done (design.md section 4): beside, sync, rename, sync the directory. lb_saver in lakebed.h
- * is the way in; here are the parts that need names of their own. */
+/* Writing that is never half done (design.md section 4): beside, sync, rename, sync the directory. lb_saver in
+ * lakebed.h is the way in; here are the parts that need names of their own. */
 #ifndef LB_IO_SAVE_H
 #define LB_IO_SAVE_H
 
 #include "base/context.h"
 
-/* As lb_saver_open; the file is `path`, the temporary one `path`.tmp.<pid>.<random>. An existing file's mode is kept, else
- * 0666 & umask. Temporaries of that name older than an hour are removed. `keep_as`, where not NULL: what stood at
+/* As lb_saver_open; the file is `path`, the temporary one `path`.tmp.<pid>.<random>. An existing file's mode is kept,
+ * else 0666 & umask. Temporaries of that name older than an hour are removed. `keep_as`, where not NULL: what stood at
  * `path` before is kept under that name. */
 lb_status lb_saver_open_as(lb_context *cx, const char *path, const char *keep_as, lb_saver **out, lb_error *err);
 
