@@ -170,16 +170,12 @@ static bool glob_class_has(const char *p, size_t size, uint32_t c)
     return found != not;
 }
 
-/* Does the element at `i` take the character `c` (`text`, `n` bytes)? Gives the place after it. */
+/* Does the element at `i`, no `**`, take the character `c` (`text`, `n` bytes)? Gives the place after it. */
 static bool glob_takes(const glob_pattern *g, size_t i, const char *text, size_t n, uint32_t c, size_t *then)
 {
     const char *p = g->at + i;
     size_t element = glob_element_size(g, i);
     *then = i + element;
-    if (glob_is_double_star(g, i)) {
-        *then = i;
-        return true;
-    }
     if (*p == '*') {
         *then = i;
         return c != '/';
@@ -194,15 +190,29 @@ static bool glob_takes(const glob_pattern *g, size_t i, const char *text, size_t
     return element - escape == n && memcmp(p + escape, text, n) == 0;
 }
 
+/* A `**` that took a character stays, but may no longer stand for nothing. Places are visited in ascending order and lead
+ * only forwards, so that one that is also reached anew was added as such before. */
+static void glob_stay(const glob_pattern *g, glob_set *to, size_t i)
+{
+    to->bits[i / 64] |= UINT64_C(1) << (i % 64);
+    glob_add(g, to, i + 2);
+}
+
 static void glob_step(const glob_pattern *g, const glob_set *from, glob_set *to, const char *text, size_t n, uint32_t c)
 {
     size_t words = g->size / 64 + 1, then;
     memset(to->bits, 0, words * sizeof *to->bits);
-    for (size_t w = 0; w < words; w++) {
-        for (uint64_t bits = from->bits[w]; bits != 0; bits &= bits - 1) {
-            size_t i = w * 64 + (size_t)__builtin_ctzll(bits);
-            if (i < g->size && glob_takes(g, i, text, n, c, &then))
-                glob_add(g, to, then);
+    for (int staying = 0; staying < 2; staying++) {
+        for (size_t w = 0; w < words; w++) {
+            for (uint64_t bits = from->bits[w]; bits != 0; bits &= bits - 1) {
+                size_t i = w * 64 + (size_t)__builtin_ctzll(bits);
+                if (i == g->size || glob_is_double_star(g, i) != (staying == 1))
+                    continue;
+                if (staying == 1)
+                    glob_stay(g, to, i);
+                else if (glob_takes(g, i, text, n, c, &then))
+                    glob_add(g, to, then);
+            }
         }
     }
 }

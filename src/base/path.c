@@ -19,8 +19,8 @@ char *lb_path_join(lb_arena *arena, const char *dir, const char *name)
     return out;
 }
 
-/* Append the parts of `path` to the absolute path in `out` (`size` bytes long, "" is the root); returns the new size.
- * */
+/* Append the parts of `path` to the absolute path in `out` (`size` bytes long, "" is the root);
+ * returns the new size. */
 static size_t path_append(char *out, size_t size, const char *path)
 {
     while (*path != '\0') {

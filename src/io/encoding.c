@@ -6,8 +6,8 @@
 
 #define ENCODING_MAX 64
 
-/* What people and other programs write → what iconv calls it. Names are compared upper-case with `-` for `_` and blank.
- * */
+/* What people and other programs write → what iconv calls it. Names are compared upper-case with `-`
+ * for `_` and blank. */
 static const struct {
     const char *written, *name;
 } encoding_aliases[] = {
