@@ -16,11 +16,20 @@ static void records_count_lines(delim_records *r, size_t to)
     }
 }
 
+/* A record that fills the window is looked at again only when the window has doubled: the work stays linear in its size. What
+ * fails here fails again, with an error, if the record still needs more. */
+static void records_double(delim_records *r, size_t size)
+{
+    while (!r->text.end && r->text.size < size && lb_text_more(&r->text, 0, NULL) == LB_OK)
+        ;
+}
+
 /* Read on, keeping the window from `keep` on. */
 static lb_status records_more(delim_records *r, size_t keep, lb_error *err)
 {
     LB_TRY(lb_check_cancel(r->cx, err));
     records_count_lines(r, keep);
+    size_t kept = r->text.size - keep;
     lb_status status = lb_text_more(&r->text, keep, err);
     if (status == LB_BUDGET && err != NULL) {
         err->row = (int64_t)r->row;
@@ -28,6 +37,7 @@ static lb_status records_more(delim_records *r, size_t keep, lb_error *err)
         lb_fail_hint(err, "an unclosed quote may run through the file; --quote none reads quotes as ordinary bytes");
     }
     LB_TRY(status);
+    records_double(r, 2 * kept);
     delim_window(&r->scan, r->text.data, r->text.size, r->text.end, 0);
     return LB_OK;
 }

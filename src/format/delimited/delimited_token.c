@@ -284,6 +284,7 @@ uint64_t delim_skip(delim_scanner *s, uint64_t want)
     uint64_t passed = 0;
     bool quote;
 
+    s->start = s->after;
     while (passed < want) {
         passed += delim_skip_plain(s, want - passed, &quote);
         /* s->start stands at the line end of the last record passed, or where we began. */
