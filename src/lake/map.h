@@ -45,6 +45,9 @@ uint64_t lb_map_count(const lb_map *map);
  * range and overlap, rel_path by lb_path_is_inside. Thread-safe. */
 lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err);
 
+/* The same with what a view leaves out (`columns`, `block_columns`), to write the entry into another map. */
+lb_status lb_map_view_all(const lb_map *map, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err);
+
 /* The little that lookups need, without the rest: O(1). */
 lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, lb_error *err);
 lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows, lb_error *err);

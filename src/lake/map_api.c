@@ -1,0 +1,450 @@
+/* The public calls on maps. What they lend has to end in NUL and to live as long as the map, which the bytes of the map do
+ * not: such strings are copied once for each entry that is asked for, under a lock. */
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "base/path.h"
+#include "column/ipc.h"
+#include "column/print.h"
+#include "lake/map_private.h"
+
+/* Strings of one entry. Filled under the lock and never changed after. */
+typedef struct name_slot {
+    uint64_t index;
+    const char *path, *format, *locator, *container, *error, *content_hash;
+    bool has_columns;
+    uint64_t n_columns;
+    lb_column_info *columns;
+} name_slot;
+
+#define MAX_WORDS 64    /* different names of formats, locators and containers; more are copied for each entry */
+
+struct lb_map_names {
+    lb_arena arena;
+    name_slot **table;    /* open hash table by index */
+    size_t count, cap;
+    const char *words[MAX_WORDS];
+    size_t n_words;
+};
+
+/* ---------------------------------------------------------------- names */
+
+void lb_map_names_free(lb_map_names *names)
+{
+    if (names == NULL)
+        return;
+    lb_arena_free(&names->arena);
+    free(names->table);
+    free(names);
+}
+
+static size_t names_home(uint64_t index, size_t cap)
+{
+    return (size_t)((index * 0x9E3779B97F4A7C15u) >> 20) & (cap - 1);
+}
+
+static size_t names_at(name_slot *const *table, size_t cap, uint64_t index)
+{
+    size_t at = names_home(index, cap);
+    while (table[at] != NULL && table[at]->index != index)
+        at = (at + 1) & (cap - 1);
+    return at;
+}
+
+static lb_status names_grow(lb_map_names *n, lb_error *err)
+{
+    if (n->count * 2 < n->cap)
+        return LB_OK;
+    size_t cap = n->cap == 0 ? 64 : n->cap * 2;
+    name_slot **table = calloc(cap, sizeof *table);
+    if (table == NULL)
+        return lb_fail_nomem(err);
+    for (size_t i = 0; i < n->cap; i++)
+        if (n->table[i] != NULL)
+            table[names_at(table, cap, n->table[i]->index)] = n->table[i];
+    free(n->table);
+    n->table = table;
+    n->cap = cap;
+    return LB_OK;
+}
+
+static lb_status names_copy(lb_map_names *n, lb_str text, const char **out, lb_error *err)
+{
+    *out = lb_arena_copy(&n->arena, text);
+    return *out == NULL ? lb_arena_fail(&n->arena, err) : LB_OK;
+}
+
+/* Words that occur again and again are kept once. */
+static lb_status names_word(lb_map_names *n, lb_str text, const char **out, lb_error *err)
+{
+    for (size_t i = 0; i < n->n_words; i++)
+        if (lb_str_is(text, n->words[i])) {
+            *out = n->words[i];
+            return LB_OK;
+        }
+    LB_TRY(names_copy(n, text, out, err));
+    if (n->n_words < MAX_WORDS)
+        n->words[n->n_words++] = *out;
+    return LB_OK;
+}
+
+static lb_status slot_words(const lb_map *map, lb_map_names *n, lb_map_cell c, name_slot *slot, lb_error *err)
+{
+    lb_entry e = { .total_rows = 0 };
+    LB_TRY(lb_map_view_path(map, slot->index, &e.rel_path, err));
+    LB_TRY(names_copy(n, e.rel_path, &slot->path, err));
+    if (map->extended) {
+        LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_FORMAT, c.row, &e.format, err));
+        LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_LOCATOR, c.row, &e.locator, err));
+        LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_CONTAINER, c.row, &e.container, err));
+        LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_ERROR, c.row, &e.error, err));
+    } else {
+        lb_map_reference_formats(&e);
+    }
+    LB_TRY(names_word(n, e.format, &slot->format, err));
+    LB_TRY(names_word(n, e.locator, &slot->locator, err));
+    if (e.container.size != 0)
+        LB_TRY(names_word(n, e.container, &slot->container, err));
+    return e.error.size != 0 ? names_copy(n, e.error, &slot->error, err) : LB_OK;
+}
+
+static lb_status slot_fill(const lb_map *map, lb_map_names *n, name_slot *slot, lb_error *err)
+{
+    lb_map_cell c;
+    lb_str hash;
+    LB_TRY(lb_map_cell_of(map, slot->index, &c, err));
+    LB_TRY(slot_words(map, n, c, slot, err));
+    LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_CONTENT_HASH, c.row, &hash, err));
+    return hash.size != 0 ? names_copy(n, hash, &slot->content_hash, err) : LB_OK;
+}
+
+/* With the lock held. */
+static lb_status names_slot(lb_map *map, uint64_t index, name_slot **out, lb_error *err)
+{
+    if (map->names == NULL) {
+        map->names = calloc(1, sizeof *map->names);
+        if (map->names == NULL)
+            return lb_fail_nomem(err);
+        lb_arena_init(&map->names->arena, NULL);
+    }
+    lb_map_names *n = map->names;
+    LB_TRY(names_grow(n, err));
+    size_t at = names_at(n->table, n->cap, index);
+    *out = n->table[at];
+    if (*out != NULL)
+        return LB_OK;
+    name_slot *slot = lb_arena_alloc(&n->arena, 1, sizeof *slot);
+    if (slot == NULL)
+        return lb_arena_fail(&n->arena, err);
+    slot->index = index;
+    LB_TRY(slot_fill(map, n, slot, err));
+    n->table[at] = *out = slot;
+    n->count++;
+    return LB_OK;
+}
+
+static lb_status get_slot(const lb_map *map, uint64_t index, const name_slot **out, lb_error *err)
+{
+    lb_map *m = (lb_map *)(uintptr_t)map;    /* the names are a cache: to its user the map is constant */
+    name_slot *slot = NULL;
+    (void)pthread_mutex_lock(&m->lock);
+    lb_status status = names_slot(m, index, &slot, err);
+    (void)pthread_mutex_unlock(&m->lock);
+    *out = slot;
+    return status;
+}
+
+/* ---------------------------------------------------------------- columns */
+
+static lb_status type_text(lb_map_names *n, const struct ArrowSchema *field, const char **out, lb_error *err)
+{
+    lb_buf words;
+    lb_buf_init(&words, NULL);
+    lb_status status = lb_type_words(field, false, &words, err);
+    if (status == LB_OK)
+        status = names_word(n, (lb_str){ (const char *)words.data, words.size }, out, err);
+    lb_buf_free(&words);
+    return status;
+}
+
+static lb_status bound_text(lb_map_names *n, const lb_colstat *stat, bool max, const char **out, lb_error *err)
+{
+    lb_buf text;
+    lb_buf_init(&text, NULL);
+    lb_status status = LB_OK;
+    if (lb_print_bound(stat, max, &text))
+        status = names_copy(n, (lb_str){ (const char *)text.data, text.size }, out, err);
+    lb_buf_free(&text);
+    return status;
+}
+
+static lb_status column_stats(lb_map_names *n, const lb_colstat *stat, lb_column_info *out, lb_error *err)
+{
+    out->has_stats = stat->source != LB_STATS_NONE;
+    if (stat->has_null_count && stat->null_count <= INT64_MAX)
+        out->null_count = (int64_t)stat->null_count;
+    if (stat->has_nan_count && stat->nan_count <= INT64_MAX)
+        out->nan_count = (int64_t)stat->nan_count;
+    LB_TRY(bound_text(n, stat, false, &out->min, err));
+    LB_TRY(bound_text(n, stat, true, &out->max, err));
+    out->min_exact = out->min != NULL && stat->min_exact;
+    out->max_exact = out->max != NULL && stat->max_exact;
+    return LB_OK;
+}
+
+/* The statistics of a name, looked for from where the last were found: both lists mostly stand in the same order. */
+static const lb_colstat *find_stat(const lb_colstats *stats, lb_str name, uint64_t *from)
+{
+    for (uint64_t i = 0; i < stats->count; i++) {
+        uint64_t at = (*from + i) % stats->count;
+        if (lb_str_equal(stats->items[at].name, name)) {
+            *from = at + 1;
+            return &stats->items[at];
+        }
+    }
+    return NULL;
+}
+
+static lb_status columns_of_schema(lb_map_names *n, const struct ArrowSchema *schema, const lb_colstats *stats,
+                                   name_slot *slot, lb_error *err)
+{
+    uint64_t count = (uint64_t)schema->n_children, from = 0;
+    lb_column_info *columns = lb_arena_alloc(&n->arena, count, sizeof *columns);
+    if (columns == NULL)
+        return lb_arena_fail(&n->arena, err);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct ArrowSchema *field = schema->children[i];
+        lb_str name = lb_str_of(field->name == NULL ? "" : field->name);
+        columns[i] = (lb_column_info){ .null_count = -1, .nan_count = -1 };
+        columns[i].nullable = (field->flags & ARROW_FLAG_NULLABLE) != 0;
+        LB_TRY(names_copy(n, name, &columns[i].name, err));
+        LB_TRY(type_text(n, field, &columns[i].type, err));
+        const lb_colstat *stat = find_stat(stats, name, &from);
+        if (stat != NULL)
+            LB_TRY(column_stats(n, stat, &columns[i], err));
+    }
+    slot->columns = columns;
+    slot->n_columns = count;
+    return LB_OK;
+}
+
+static lb_status columns_of_stats(lb_map_names *n, const lb_colstats *stats, name_slot *slot, lb_error *err)
+{
+    lb_column_info *columns = lb_arena_alloc(&n->arena, stats->count, sizeof *columns);
+    if (columns == NULL)
+        return lb_arena_fail(&n->arena, err);
+    for (uint64_t i = 0; i < stats->count; i++) {
+        columns[i] = (lb_column_info){ .null_count = -1, .nan_count = -1, .nullable = true };
+        LB_TRY(names_copy(n, stats->items[i].name, &columns[i].name, err));
+        LB_TRY(names_word(n, stats->items[i].type, &columns[i].type, err));
+        LB_TRY(column_stats(n, &stats->items[i], &columns[i], err));
+    }
+    slot->columns = columns;
+    slot->n_columns = stats->count;
+    return LB_OK;
+}
+
+static lb_status fill_columns(const lb_map *map, lb_map_names *n, lb_arena *arena, name_slot *slot, lb_error *err)
+{
+    lb_colstats stats;
+    lb_str bytes;
+    struct ArrowSchema schema = { .release = NULL };
+    LB_TRY(lb_map_load_columns(map, slot->index, arena, &stats, err));
+    LB_TRY(lb_map_view_schema(map, slot->index, &bytes, err));
+    if (bytes.size == 0)
+        return columns_of_stats(n, &stats, slot, err);
+    if (lb_ipc_decode_schema(bytes.at, bytes.size, &schema, NULL) != LB_OK)
+        return lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)slot->index);
+    lb_status status = columns_of_schema(n, &schema, &stats, slot, err);
+    schema.release(&schema);
+    return status;
+}
+
+static lb_status get_columns(const lb_map *map, uint64_t index, const name_slot **out, lb_error *err)
+{
+    lb_map *m = (lb_map *)(uintptr_t)map;
+    name_slot *slot = NULL;
+    lb_arena arena;
+    lb_arena_init(&arena, NULL);
+    (void)pthread_mutex_lock(&m->lock);
+    lb_status status = names_slot(m, index, &slot, err);
+    if (status == LB_OK && !slot->has_columns)
+        status = fill_columns(map, m->names, &arena, slot, err);
+    if (status == LB_OK)
+        slot->has_columns = true;
+    (void)pthread_mutex_unlock(&m->lock);
+    lb_arena_free(&arena);
+    *out = slot;
+    return status;
+}
+
+/* Number of columns without reading them where the map says it. */
+static lb_status count_columns(const lb_map *map, uint64_t index, uint64_t *out, lb_error *err)
+{
+    lb_str schema;
+    const name_slot *slot;
+    LB_TRY(lb_map_view_schema(map, index, &schema, err));
+    if (schema.size != 0)
+        return lb_map_count_schema_fields(schema, out)
+            ? LB_OK : lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)index);
+    if (map->extended)
+        return lb_map_count_columns(map, index, out, err);
+    LB_TRY(get_columns(map, index, &slot, err));
+    *out = slot->n_columns;
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- results */
+
+/* Give as much of a result as the caller's struct has room for. */
+static lb_status give(void *out, const void *result, size_t size, lb_error *err)
+{
+    size_t room;
+    memcpy(&room, out, sizeof room);
+    if (room < sizeof room)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "struct_size is not set");
+    room = LB_MIN(room, size);
+    memcpy((char *)out + sizeof room, (const char *)result + sizeof room, room - sizeof room);
+    return LB_OK;
+}
+
+lb_status lb_map_open(lb_context *cx, const char *dir, lb_map **out, lb_error *err)
+{
+    lb_arena arena;
+    lb_error_clear(err);
+    *out = NULL;
+    lb_arena_init(&arena, &cx->budget);
+    const char *path = lb_path_join(&arena, dir, LB_MAP_NAME);
+    lb_status status = path == NULL ? lb_arena_fail(&arena, err) : lb_map_load_file(path, out, err);
+    if (status == LB_NOTFOUND)
+        lb_fail_hint(err, "build one with `lakebed map %s`", dir);
+    lb_arena_free(&arena);
+    return status;
+}
+
+lb_status lb_map_get_info(const lb_map *map, lb_map_info *out, lb_error *err)
+{
+    lb_error_clear(err);
+    const lb_map_header *h = &map->header;
+    lb_map_info info = {
+        .files = map->count, .rows = map->total_rows, .bytes = map->total_bytes, .failed = map->failed,
+        .stride = h->stride, .fingerprint = h->fingerprint, .created_ns = h->created_ns, .map_schema = map->map_schema,
+        .extended = map->extended, .file_bytes = map->size, .options_json = h->options_json.at, .writer = h->writer.at,
+    };
+    return give(out, &info, sizeof info, err);
+}
+
+lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb_error *err)
+{
+    lb_map_cell c;
+    const name_slot *slot;
+    lb_blocks blocks;
+    lb_arena arena;
+    lb_entry_info info = { .struct_size = sizeof info };
+    lb_error_clear(err);
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    LB_TRY(get_slot(map, index, &slot, err));
+    info.path = slot->path;
+    info.format = slot->format;
+    info.locator = slot->locator;
+    info.container = slot->container;
+    info.error = slot->error;
+    info.content_hash = slot->content_hash;
+    info.bytes = lb_map_u64_at(c.batch, LB_MAP_F_SIZE_BYTES, c.row);
+    LB_TRY(lb_map_view_rows(map, index, &info.first_row, &info.rows, err));
+    LB_TRY(count_columns(map, index, &info.columns, err));
+    int64_t ms = lb_map_i64_at(c.batch, LB_MAP_F_MTIME_MS, c.row, 0);
+    info.mtime_ns = map->extended ? lb_map_i64_at(c.batch, LB_MAP_F_MTIME_NS, c.row, 0) : 0;
+    if (!map->extended && __builtin_mul_overflow(ms, (int64_t)1000000, &info.mtime_ns))
+        return lb_map_fail(map, err, "a modification time is not possible");
+    lb_arena_init(&arena, NULL);
+    lb_status status = lb_map_view_blocks(map, c, &arena, &blocks, err);
+    info.blocks = blocks.count;
+    lb_arena_free(&arena);
+    return status == LB_OK ? give(out, &info, sizeof info, err) : status;
+}
+
+lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err)
+{
+    lb_error_clear(err);
+    return lb_map_find_path(map, lb_str_of(path), index, err);
+}
+
+lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_column_info *out, lb_error *err)
+{
+    const name_slot *slot;
+    lb_error_clear(err);
+    if (index >= map->count)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "the map has %llu entries; there is no entry %llu",
+                       (unsigned long long)map->count, (unsigned long long)index);
+    LB_TRY(get_columns(map, index, &slot, err));
+    if (column >= slot->n_columns)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%s' has %llu columns; there is no column %llu", slot->path,
+                       (unsigned long long)slot->n_columns, (unsigned long long)column);
+    return give(out, &slot->columns[column], sizeof *out, err);
+}
+
+/* ---------------------------------------------------------------- locating */
+
+/* The block that holds a row. One search; the order of the blocks is not checked here, but what is given holds the row. */
+static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb_place *out, lb_error *err)
+{
+    lb_blocks b;
+    lb_arena arena;
+    lb_arena_init(&arena, NULL);
+    lb_status status = lb_map_view_blocks(map, c, &arena, &b, err);
+    uint64_t i = status == LB_OK ? lb_blocks_find(&b, row) : UINT64_MAX;
+    if (status == LB_OK && i == UINT64_MAX && b.count > 0 && map->extended)
+        status = lb_map_fail(map, err, "no block of the entry holds row %llu", (unsigned long long)row);
+    if (i != UINT64_MAX) {
+        uint64_t bit = b.page_indexed_bit + i;
+        uint64_t known = b.first_byte == NULL ? 0 : b.first_byte[i] | b.total_byte_size[i];
+        if ((known | b.first_row[i] | b.row_count[i] | (b.first_line == NULL ? 0 : b.first_line[i])) > INT64_MAX)
+            status = lb_map_fail(map, err, "a block lies where none can");
+        out->block = (int64_t)i;
+        out->row_in_block = (int64_t)(row - b.first_row[i]);
+        out->block_first_row = (int64_t)b.first_row[i];
+        out->block_rows = (int64_t)b.row_count[i];
+        out->block_first_byte = b.first_byte == NULL ? -1 : (int64_t)b.first_byte[i];
+        out->block_bytes = b.first_byte == NULL ? -1 : (int64_t)b.total_byte_size[i];
+        out->block_first_line = b.first_line == NULL ? -1 : (int64_t)b.first_line[i];
+        out->page_indexed = b.page_indexed != NULL && (b.page_indexed[bit / 8] >> (bit % 8) & 1) != 0;
+    }
+    lb_arena_free(&arena);
+    return status;
+}
+
+static lb_status locate(const lb_map *map, uint64_t index, uint64_t global_row, uint64_t file_row, lb_place *out, lb_error *err)
+{
+    lb_map_cell c;
+    const name_slot *slot;
+    lb_place place = { .entry = index, .global_row = global_row, .file_row = file_row, .block = -1, .row_in_block = -1,
+                       .block_first_row = -1, .block_rows = -1, .block_first_byte = -1, .block_bytes = -1,
+                       .block_first_line = -1 };
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    LB_TRY(get_slot(map, index, &slot, err));
+    place.path = slot->path;
+    LB_TRY(locate_block(map, c, file_row, &place, err));
+    return give(out, &place, sizeof place, err);
+}
+
+lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place *out, lb_error *err)
+{
+    uint64_t index, first, rows;
+    lb_error_clear(err);
+    LB_TRY(lb_map_find_row(map, global_row, &index, err));
+    LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
+    return locate(map, index, global_row, global_row - first, out, err);
+}
+
+lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out, lb_error *err)
+{
+    uint64_t index, first, rows;
+    lb_error_clear(err);
+    LB_TRY(lb_map_find_path(map, lb_str_of(path), &index, err));
+    LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
+    if (file_row >= rows)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu rows", (unsigned long long)file_row,
+                       path, (unsigned long long)rows);
+    return locate(map, index, first + file_row, file_row, out, err);
+}

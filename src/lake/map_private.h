@@ -1,0 +1,118 @@
+/* What a loaded map is inside; for the map_*.c files alone. */
+#ifndef LB_LAKE_MAP_PRIVATE_H
+#define LB_LAKE_MAP_PRIVATE_H
+
+#include <pthread.h>
+
+#include "lake/map.h"
+#include "lake/map_schema.h"
+
+/* One field of one batch, as pointers into the file. Checked when loaded: every buffer lies inside its batch, is aligned to
+ * 8 bytes and holds `length` values. What offsets say is checked on access. */
+typedef struct lb_map_array {
+    bool present;                /* the file has this field */
+    uint64_t length, null_count;
+    const uint8_t *validity;     /* bits; NULL: no nulls */
+    const int32_t *offsets;      /* length + 1, of text, binary and lists */
+    const uint8_t *data;
+    uint64_t data_size;
+} lb_map_array;
+
+typedef struct lb_map_batch {
+    uint64_t first_entry, count;
+    lb_map_array fields[LB_MAP_N_FIELDS];
+} lb_map_batch;
+
+typedef struct lb_map_names lb_map_names;
+
+struct lb_map {
+    const uint8_t *bytes;
+    uint64_t size;
+    bool mapped;                 /* by mmap; else `own` holds the bytes */
+    lb_buf own;
+    lb_arena arena;
+    const char *path;            /* for messages */
+    lb_map_header header;
+    int map_schema;              /* 1, 2, 3 */
+    bool extended;               /* the columns of ours are there */
+    uint64_t count, total_rows, total_bytes, failed;
+    size_t n_batches, cap_batches;
+    lb_map_batch *batches;       /* malloc'ed; none is empty */
+    uint64_t *first_rows;        /* maps that are not ours: worked out on load (LM-107); else NULL */
+    uint64_t *path_order;        /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
+
+    pthread_mutex_t lock;        /* of `names` */
+    lb_map_names *names;         /* strings the public calls lend */
+};
+
+/* A value's place: batch and row in it. */
+typedef struct lb_map_cell {
+    const lb_map_batch *batch;
+    uint64_t row;
+} lb_map_cell;
+
+/* Errors: USAGE (no such entry). */
+lb_status lb_map_cell_of(const lb_map *map, uint64_t index, lb_map_cell *out, lb_error *err);
+
+static inline bool lb_map_is_valid(const lb_map_array *a, uint64_t row)
+{
+    return a->present && (a->validity == NULL || (a->validity[row >> 3] >> (row & 7) & 1) != 0);
+}
+
+/* Bytes of text or binary; of nulls and missing columns none. Errors: CORRUPT. */
+lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out, lb_error *err);
+/* The same, which has to be UTF-8. */
+lb_status lb_map_text_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out, lb_error *err);
+
+/* Items [*first, *first + *count) of a list's row lie inside its child. Errors: CORRUPT. */
+lb_status lb_map_list_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, uint64_t *first,
+                         uint64_t *count, lb_error *err);
+
+static inline uint64_t lb_map_u64_at(const lb_map_batch *batch, unsigned id, uint64_t row)
+{
+    const lb_map_array *a = &batch->fields[id];
+    return lb_map_is_valid(a, row) ? ((const uint64_t *)(const void *)a->data)[row] : 0;
+}
+
+static inline int64_t lb_map_i64_at(const lb_map_batch *batch, unsigned id, uint64_t row, int64_t if_null)
+{
+    const lb_map_array *a = &batch->fields[id];
+    return lb_map_is_valid(a, row) ? ((const int64_t *)(const void *)a->data)[row] : if_null;
+}
+
+/* CORRUPT with the map's path and the advice to rebuild it. */
+__attribute__((format(printf, 3, 4))) lb_status lb_map_fail(const lb_map *map, lb_error *err, const char *fmt, ...);
+/* The same with another status. */
+__attribute__((format(printf, 4, 5))) lb_status lb_map_fail_as(const lb_map *map, lb_error *err, lb_status code,
+                                                               const char *fmt, ...);
+
+/* The blocks of an entry without their order being checked: O(1) for our maps. Errors: CORRUPT. */
+lb_status lb_map_view_blocks(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_blocks *out, lb_error *err);
+
+/* The Arrow schema bytes of an entry, through schema_ref. Errors: CORRUPT. */
+lb_status lb_map_view_schema(const lb_map *map, uint64_t index, lb_str *out, lb_error *err);
+
+/* Number of column statistics of an entry. Errors: CORRUPT. */
+lb_status lb_map_count_columns(const lb_map *map, uint64_t index, uint64_t *out, lb_error *err);
+
+/* map_ipc.c: the batches of the file, and what its schema metadata says. `give` is called for every pair. */
+typedef lb_status (*lb_map_meta_fn)(lb_map *map, lb_str key, lb_str value, lb_error *err);
+lb_status lb_map_read_file(lb_map *map, lb_map_meta_fn give, unsigned *n_columns, lb_error *err);
+/* Number of top-level fields of an encapsulated schema message; false: it is none. */
+bool lb_map_count_schema_fields(lb_str message, uint64_t *out);
+
+/* map_reference.c: what the reference's layouts hold as JSON. `total_rows` of the entry, for the last block. */
+lb_status lb_map_reference_finish(lb_map *map, lb_error *err);
+void lb_map_reference_formats(lb_entry *entry);
+lb_status lb_map_reference_blocks(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_blocks *out, lb_error *err);
+lb_status lb_map_reference_chunks(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_colstats *out, lb_error *err);
+
+/* map_json.c: the two JSON columns of an entry, appended. */
+lb_status lb_map_print_stats(const lb_entry *entry, bool full, lb_buf *out, lb_error *err);
+lb_status lb_map_print_row_groups(const lb_entry *entry, bool full, lb_buf *out, lb_error *err);
+
+/* map_api.c */
+void lb_map_names_free(lb_map_names *names);
+
+#endif
