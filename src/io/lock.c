@@ -82,7 +82,9 @@ void lb_lock_release(lb_lock *lock)
 {
     if (lock == NULL)
         return;
-    if (lock->fd >= 0)
+    if (lock->fd >= 0) {
+        (void)flock(lock->fd, LOCK_UN);    /* a child that was forked meanwhile has the descriptor too */
         (void)close(lock->fd);
+    }
     free(lock);
 }
