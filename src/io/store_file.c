@@ -49,7 +49,10 @@ static lb_status file_read_at(lb_store *store, uint64_t offset, void *out, size_
     file_store *f = (file_store *)store;
     size_t done = 0;
     *got = 0;
-    while (done < size && offset + done <= INT64_MAX) {
+    if (offset > INT64_MAX)
+        return LB_OK;
+    size = (size_t)LB_MIN((uint64_t)size, INT64_MAX - offset);    /* no file is longer */
+    while (done < size) {
         ssize_t n = pread(f->fd, (char *)out + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
