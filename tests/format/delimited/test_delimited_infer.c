@@ -1,0 +1,509 @@
+/* Types and statistics of columns of text: the joins of all kinds of values, their bounds, and the law that a column
+ * cut in pieces and put together again, in any order, is the same column. */
+#include "format/delimited/delimited.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define VALUES_MOST 64
+
+/* Values are parted by `|`; one that begins with `@` is quoted. */
+static const struct {
+    const char *values, *type;
+} joins[] = {
+    { "", "null" },
+    { "||", "null" },
+    { "@", "string" },
+    { "|@|", "string" },
+    { "@|1", "int64" },
+    { "@|true|", "bool" },
+    { "@|2020-01-01", "date" },
+    { "true|FALSE|True", "bool" },
+    { "true|1", "string" },
+    { "true|yes", "string" },
+    { "t", "string" },
+    { "truex", "string" },
+    { "1|-2|0", "int64" },
+    { "|1|", "int64" },
+    { " 1 |\t2", "int64" },
+    { "@ 1|2", "string" },
+    { "@1|@2", "int64" },
+    { "01", "string" },
+    { "1|007", "string" },
+    { "+1", "string" },
+    { "-", "string" },
+    { "1_000", "string" },
+    { "0x10", "string" },
+    { "-0", "float64" },
+    { "-0|1", "float64" },
+    { "9223372036854775807|-9223372036854775808", "int64" },
+    { "9223372036854775808", "uint64" },
+    { "18446744073709551615|0", "uint64" },
+    { "18446744073709551615|-1", "string" },
+    { "-1|18446744073709551615", "string" },
+    { "18446744073709551616", "string" },
+    { "18446744073709551616|1", "string" },
+    { "-9223372036854775809", "string" },
+    { "18446744073709551616|1.5", "string" },
+    { "18446744073709551615|1.5", "string" },
+    { "1.5|2", "float64" },
+    { ".5|5.|1e5|-2E-3", "float64" },
+    { "NaN|inf|-Infinity|+INF|1", "float64" },
+    { "nan", "float64" },
+    { "nano", "string" },
+    { "1.5|00.5", "string" },
+    { "1e", "string" },
+    { ".", "string" },
+    { "1e999", "string" },
+    { "9007199254740992|0.5", "float64" },
+    { "-9007199254740992|0.5", "float64" },
+    { "9007199254740993|0.5", "string" },
+    { "0.5|-9007199254740993", "string" },
+    { "9007199254740993|1", "int64" },
+    { "2020-02-29|0001-01-01|9999-12-31", "date" },
+    { "2019-02-29", "string" },
+    { "0000-01-01", "string" },
+    { "2020-1-1", "string" },
+    { "2020-01-01|1", "string" },
+    { "00:00:00|23:59:59.999999", "time[us]" },
+    { "00:00:00|23:59:59.9999990", "time[ns]" },
+    { "00:00:00.123456789", "time[ns]" },
+    { "24:00:00", "string" },
+    { "12:00", "string" },
+    { "12:00:00|2020-01-01", "string" },
+    { "2020-01-01T00:00", "timestamp[us]" },
+    { "2020-01-01 00:00:00.5", "timestamp[us]" },
+    { "2020-01-01  00:00", "string" },
+    { "2020-01-01|2020-01-01T12:00", "timestamp[us]" },
+    { "2020-01-01T00:00:00.1234567", "timestamp[ns]" },
+    { "2020-01-01T00:00:00.1234567|2020-01-01T00:00", "timestamp[ns]" },
+    { "2020-01-01T00:00:00.1234567|1600-01-01T00:00", "string" },
+    { "1600-01-01T00:00|2020-01-01T00:00:00.1234567", "string" },
+    { "2020-01-01T00:00:00.1234567|1600-01-01", "string" },
+    { "9999-12-31|2020-01-01T00:00:00.1234567", "string" },
+    { "1600-01-01T00:00|9999-12-31", "timestamp[us]" },
+    { "2262-04-11T23:47:16.854775807", "timestamp[ns]" },
+    { "2262-04-11T23:47:16.854775808", "string" },
+    { "2262-04-11T23:47:16.854775807|2262-04-11T23:47:16.854775", "timestamp[ns]" },
+    { "2262-04-11T23:47:17|1970-01-01T00:00:00.000000001", "string" },
+    { "1677-09-21T00:12:43.145224192", "timestamp[ns]" },
+    { "1677-09-21T00:12:43.145224191", "string" },
+    { "2020-01-01T00:00Z", "timestamp[us,UTC]" },
+    { "2020-01-01T00:00+01|2020-01-01 00:00-0130|2020-01-01T00:00:00+05:30", "timestamp[us,UTC]" },
+    { "2020-01-01T00:00:00.1234567Z|2020-01-01T00:00Z", "timestamp[ns,UTC]" },
+    { "2020-01-01T00:00:00.1234567Z|1600-01-01T00:00Z", "string" },
+    { "2020-01-01T00:00Z|2020-01-01T00:00", "string" },
+    { "2020-01-01T00:00Z|2020-01-01", "string" },
+    { "2020-01-01T00:00Z|1", "string" },
+    { "a|1|2.5", "string" },
+    { "1|a", "string" },
+    { " ", "string" },
+    { "1| ", "string" },
+};
+
+static const struct {
+    const char *values, *type;
+} decimal_joins[] = {
+    { "1.5|2.25", "decimal(3,2)" },
+    { "1.50", "decimal(3,2)" },
+    { "-12.5|3", "decimal(3,1)" },
+    { "1000|0.25", "decimal(6,2)" },
+    { "0.5", "decimal(1,1)" },
+    { ".05|5.", "decimal(3,2)" },
+    { "0.0", "decimal(1,1)" },
+    { "0.", "decimal(1,0)" },
+    { "1|2", "int64" },
+    { "1.5|1e3", "float64" },
+    { "1.5|NaN", "float64" },
+    { "1.5|-0", "float64" },
+    { "9007199254740993|0.5", "decimal(17,1)" },
+    { "-9223372036854775808|0.5", "decimal(20,1)" },
+    { "1234567890123456789012345678901234567890123456789012345678901234567890123456.", "decimal(76,0)" },
+    { "12345678901234567890123456789012345678901234567890123456789012345678901234567.", "string" },
+    { "0.0123456789012345678901234567890123456789012345678901234567890123456789012345", "decimal(76,76)" },
+    { "1234567890123456789012345678901234567890.|0.0000000000000000000000000000000000001", "string" },
+};
+
+typedef struct value {
+    const char *at;
+    size_t size;
+    bool quoted;
+} value;
+
+static size_t split(const char *text, value *out)
+{
+    size_t n = 0;
+
+    for (const char *p = text;; p++) {
+        size_t size = strcspn(p, "|");
+        bool quoted = *p == '@';
+        assert_true(n < VALUES_MOST);
+        out[n++] = (value){ p + quoted, size - quoted, quoted };
+        p += size;
+        if (*p == '\0')
+            return n;
+    }
+}
+
+static void add(delim_column *c, const value *v, const delim_values *values, bool stats)
+{
+    const delim_dialect d = { .delimiter = { ',' }, .delimiter_size = 1, .quote = '"', .escape = -1 };
+    delim_field field = { (const uint8_t *)v->at, v->size, v->quoted ? DELIM_QUOTED : 0 };
+    delim_value read;
+    lb_error err = LB_ERROR_INIT;
+
+    assert_int_equal(delim_read_value(&d, values, &field, NULL, &read, &err), LB_OK);
+    assert_int_equal(read.quoted, v->quoted);
+    if (read.null)
+        c->nulls++;
+    else
+        delim_column_add(c, read.text, read.quoted, values, stats);
+}
+
+static void add_all(delim_column *c, const value *v, size_t n, const delim_values *values)
+{
+    delim_column_init(c);
+    for (size_t i = 0; i < n; i++)
+        add(c, &v[i], values, true);
+}
+
+static delim_column column_of(const char *text, const delim_values *values)
+{
+    value v[VALUES_MOST];
+    delim_column c;
+    size_t n = split(text, v);
+
+    add_all(&c, v, n, values);
+    return c;
+}
+
+static void assert_type(const delim_column *c, const delim_values *values, const char *want, const char *text)
+{
+    char type[DELIM_TYPE_TEXT];
+
+    delim_column_type(c, values, type);
+    if (strcmp(type, want) != 0)
+        fail_msg("%s: expected %s, got %s", text, want, type);
+}
+
+static void infer_joins(void **state)
+{
+    const delim_values plain = { 0 }, decimal = { .decimal = true }, text = { .text = true };
+
+    (void)state;
+    for (size_t i = 0; i < LB_COUNT_OF(joins); i++) {
+        delim_column c = column_of(joins[i].values, &plain);
+        assert_type(&c, &plain, joins[i].type, joins[i].values);
+        c = column_of(joins[i].values, &text);
+        assert_type(&c, &text, "string", joins[i].values);
+        assert_int_equal(c.nulls, 0);
+    }
+    for (size_t i = 0; i < LB_COUNT_OF(decimal_joins); i++) {
+        delim_column c = column_of(decimal_joins[i].values, &decimal);
+        assert_type(&c, &decimal, decimal_joins[i].type, decimal_joins[i].values);
+    }
+}
+
+/* ---------------------------------------------------------------- nulls */
+
+static void infer_null_words(void **state)
+{
+    static const char *const words[] = { "NA", "-", "\\N" };
+    const delim_values plain = { 0 }, nulls = { .nulls = words, .n_nulls = 3 };
+    const delim_values all_text = { .text = true, .nulls = words, .n_nulls = 3 };
+    static const struct {
+        const char *values, *type, *plain_type;
+        uint64_t nulls;
+    } rows[] = {
+        { "1|NA|-|", "int64", "string", 3 }, { "1| NA |2", "int64", "string", 1 }, { "1|@NA|2", "string", "string", 0 },
+        { "1|na", "string", "string", 0 },   { "NA|\\N", "null", "string", 2 },    { "x|-|@|", "string", "string", 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LB_COUNT_OF(rows); i++) {
+        delim_column c = column_of(rows[i].values, &nulls);
+        assert_type(&c, &nulls, rows[i].type, rows[i].values);
+        assert_int_equal(c.nulls, rows[i].nulls);
+        c = column_of(rows[i].values, &plain);
+        assert_type(&c, &plain, rows[i].plain_type, rows[i].values);
+        c = column_of(rows[i].values, &all_text);
+        assert_type(&c, &all_text, "string", rows[i].values);
+        assert_int_equal(c.nulls, 0);
+    }
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+static lb_colstat stats_of(const delim_column *c, const delim_values *values, lb_arena *arena)
+{
+    char type[DELIM_TYPE_TEXT];
+    lb_colstat out;
+    lb_error err = LB_ERROR_INIT;
+
+    delim_column_type(c, values, type);
+    assert_int_equal(delim_column_stats(c, LB_STR("c"), type, values, true, arena, &out, &err), LB_OK);
+    assert_true(lb_str_is(out.type, type));
+    return out;
+}
+
+static void infer_integer_bounds(void **state)
+{
+    static const struct {
+        const char *values;
+        int64_t min, max;
+        uint64_t nulls;
+    } rows[] = {
+        { "3|-7||12", -7, 12, 1 },
+        { "@|5", 5, 5, 1 },
+        { "9223372036854775807|-9223372036854775808", INT64_MIN, INT64_MAX, 0 },
+        { "true|false|TRUE", 0, 1, 0 },
+        { "true|", 1, 1, 1 },
+        { "1970-01-02|1969-12-31|2000-02-29", -1, 11016, 0 },
+        { "00:00:01|23:59:59.999999", 1000000, 86399999999, 0 },
+        { "00:00:01.000000001", 1000000001, 1000000001, 0 },
+        { "1970-01-01T00:00|1969-12-31T23:59:59.999999", -1, 0, 0 },
+        { "1970-01-02|1970-01-01T12:00|1970-01-01T01:00", 3600000000, 86400000000, 0 },
+        { "1970-01-01|1970-01-01T00:00:00.0000001", 0, 100, 0 },
+        { "1970-01-01T00:00+01|1970-01-01T00:00Z", -3600000000, 0, 0 },
+        { "2262-04-11T23:47:16.854775807|1677-09-21T00:12:43.145224192", INT64_MIN, INT64_MAX, 0 },
+    };
+    const delim_values plain = { 0 };
+    lb_arena arena;
+
+    (void)state;
+    lb_arena_init(&arena, NULL);
+    for (size_t i = 0; i < LB_COUNT_OF(rows); i++) {
+        delim_column c = column_of(rows[i].values, &plain);
+        lb_colstat s = stats_of(&c, &plain, &arena);
+        assert_int_equal(s.has, LB_MIN_I | LB_MAX_I);
+        assert_int_equal(s.min_i, rows[i].min);
+        assert_int_equal(s.max_i, rows[i].max);
+        assert_true(s.has_null_count && s.min_exact && s.max_exact && !s.has_nan_count);
+        assert_int_equal(s.null_count, rows[i].nulls);
+    }
+    lb_arena_free(&arena);
+}
+
+static void infer_other_bounds(void **state)
+{
+    const delim_values plain = { 0 };
+    lb_arena arena;
+    lb_colstat s;
+    delim_column c;
+
+    (void)state;
+    lb_arena_init(&arena, NULL);
+    c = column_of("5|18446744073709551615|", &plain);
+    s = stats_of(&c, &plain, &arena);
+    assert_int_equal(s.has, LB_MIN_U | LB_MAX_U);
+    assert_true(s.min_u == 5 && s.max_u == UINT64_MAX && s.null_count == 1);
+    c = column_of("9223372036854775808|18446744073709551615", &plain);
+    s = stats_of(&c, &plain, &arena);
+    assert_true(s.min_u == (uint64_t)INT64_MAX + 1 && s.max_u == UINT64_MAX);
+    c = column_of("||", &plain);
+    s = stats_of(&c, &plain, &arena);
+    assert_true(s.has == 0 && s.null_count == 3);
+    c = column_of("b|a|@||\xC3\xBC", &plain);
+    s = stats_of(&c, &plain, &arena);
+    assert_int_equal(s.has, LB_MIN_B | LB_MAX_B);
+    assert_true(lb_str_is(s.min_b, "") && lb_str_is(s.max_b, "\xC3\xBC") && s.null_count == 1);
+    c = column_of("10|9|x1| 2", &plain);
+    s = stats_of(&c, &plain, &arena);
+    assert_true(lb_str_is(s.min_b, " 2") && lb_str_is(s.max_b, "x1") && s.null_count == 0);
+    lb_arena_free(&arena);
+}
+
+static void infer_float_bounds(void **state)
+{
+    static const struct {
+        const char *values;
+        unsigned has;
+        double min, max;
+        uint64_t nans;
+    } rows[] = {
+        { "1.5|-2.5|3", LB_MIN_F | LB_MAX_F, -2.5, 3, 0 },
+        { "NaN|1.5", LB_MIN_F | LB_MAX_F, 1.5, 1.5, 1 },
+        { "NaN|nan", 0, 0, 0, 2 },
+        { "NaN|7", LB_MIN_F | LB_MAX_F, 7, 7, 1 },
+        { "-inf|Infinity", LB_MIN_F | LB_MAX_F, -INFINITY, INFINITY, 0 },
+        { "0.0|-0.0", LB_MIN_F | LB_MAX_F, -0.0, 0.0, 0 },
+        { "-0.0|0", LB_MIN_F | LB_MAX_F, -0.0, 0.0, 0 },
+        { "0|-0", LB_MIN_F | LB_MAX_F, -0.0, 0.0, 0 },
+        { "5e-324|1.7976931348623157e308", LB_MIN_F | LB_MAX_F, 4.9406564584124654e-324, 1.7976931348623157e308, 0 },
+        { "9007199254740992|0.1", LB_MIN_F | LB_MAX_F, 0.1, 9007199254740992.0, 0 },
+    };
+    const delim_values plain = { 0 };
+    lb_arena arena;
+
+    (void)state;
+    lb_arena_init(&arena, NULL);
+    for (size_t i = 0; i < LB_COUNT_OF(rows); i++) {
+        delim_column c = column_of(rows[i].values, &plain);
+        lb_colstat s = stats_of(&c, &plain, &arena);
+        assert_int_equal(s.has, rows[i].has);
+        assert_true(s.has_nan_count && s.nan_count == rows[i].nans);
+        if (s.has == 0)
+            continue;
+        assert_memory_equal(&s.min_f, &rows[i].min, sizeof s.min_f); /* by bits: -0.0 lies below 0.0 */
+        assert_memory_equal(&s.max_f, &rows[i].max, sizeof s.max_f);
+    }
+    lb_arena_free(&arena);
+}
+
+/* Bytes as Python's int.to_bytes(n, "big", signed=True) gives them. */
+static void infer_decimal_bounds(void **state)
+{
+    static const struct {
+        const char *values;
+        size_t size;
+        const char *min, *max; /* the last 8 bytes; those before repeat the sign */
+    } rows[] = {
+        { "1.5|-2.25|3", 16, "\xff\xff\xff\xff\xff\xff\xff\x1f", "\0\0\0\0\0\0\x01\x2c" },
+        { "10.5|9.75", 16, "\0\0\0\0\0\0\x03\xcf", "\0\0\0\0\0\0\x04\x1a" },
+        { "-10.5|-9.75", 16, "\xff\xff\xff\xff\xff\xff\xfb\xe6", "\xff\xff\xff\xff\xff\xff\xfc\x31" },
+        { "0.5|-5|7", 16, "\xff\xff\xff\xff\xff\xff\xff\xce", "\0\0\0\0\0\0\0\x46" },
+        { "-.5|0.25", 16, "\xff\xff\xff\xff\xff\xff\xff\xce", "\0\0\0\0\0\0\0\x19" },
+        { "0.0000000000000000000000000000000000000001|-0.", 32, "\0\0\0\0\0\0\0\0", "\0\0\0\0\0\0\0\x01" },
+    };
+    const delim_values decimal = { .decimal = true };
+    lb_arena arena;
+
+    (void)state;
+    lb_arena_init(&arena, NULL);
+    for (size_t i = 0; i < LB_COUNT_OF(rows); i++) {
+        delim_column c = column_of(rows[i].values, &decimal);
+        lb_colstat s = stats_of(&c, &decimal, &arena);
+        assert_int_equal(s.has, LB_MIN_B | LB_MAX_B);
+        assert_true(s.min_b.size == rows[i].size && s.max_b.size == rows[i].size);
+        assert_memory_equal(s.min_b.at + s.min_b.size - 8, rows[i].min, 8);
+        assert_memory_equal(s.max_b.at + s.max_b.size - 8, rows[i].max, 8);
+        for (size_t k = 0; k < s.min_b.size - 8; k++) {
+            assert_int_equal((uint8_t)s.min_b.at[k], (uint8_t)rows[i].min[0] & 0x80 ? 0xff : 0);
+            assert_int_equal((uint8_t)s.max_b.at[k], (uint8_t)rows[i].max[0] & 0x80 ? 0xff : 0);
+        }
+    }
+    lb_arena_free(&arena);
+}
+
+/* ---------------------------------------------------------------- pieces */
+
+static uint64_t random_state = 1234567;
+
+static uint64_t random_below(uint64_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (random_state >> 11) % n;
+}
+
+static void assert_same_bytes(lb_str a, lb_str b, const char *what)
+{
+    if (!lb_str_equal(a, b))
+        fail_msg("%s: %.*s and %.*s", what, (int)a.size, a.at == NULL ? "" : a.at, (int)b.size,
+                 b.at == NULL ? "" : b.at);
+}
+
+static void assert_same_column(const delim_column *a, const delim_column *b, const delim_values *values)
+{
+    lb_arena arena;
+
+    lb_arena_init(&arena, NULL);
+    lb_colstat x = stats_of(a, values, &arena), y = stats_of(b, values, &arena);
+    assert_same_bytes(x.type, y.type, "type");
+    assert_int_equal(x.null_count, y.null_count);
+    assert_int_equal(x.has_nan_count, y.has_nan_count);
+    assert_int_equal(x.nan_count, y.nan_count);
+    assert_int_equal(x.has, y.has);
+    assert_int_equal(x.min_i, y.min_i);
+    assert_int_equal(x.max_i, y.max_i);
+    assert_int_equal(x.min_u, y.min_u);
+    assert_int_equal(x.max_u, y.max_u);
+    assert_memory_equal(&x.min_f, &y.min_f, sizeof x.min_f);
+    assert_memory_equal(&x.max_f, &y.max_f, sizeof x.max_f);
+    assert_same_bytes(x.min_b, y.min_b, "minimum");
+    assert_same_bytes(x.max_b, y.max_b, "maximum");
+    assert_int_equal(x.min_exact, y.min_exact);
+    assert_int_equal(x.max_exact, y.max_exact);
+    lb_arena_free(&arena);
+}
+
+static void shuffle(value *v, size_t n)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t k = random_below(i);
+        value other = v[k];
+        v[k] = v[i - 1];
+        v[i - 1] = other;
+    }
+}
+
+/* In three pieces of random size, each taken in on its own, put together from either side. */
+static void check_pieces(const value *v, size_t n, const delim_column *whole, const delim_values *values)
+{
+    size_t a = random_below(n + 1), b = a + random_below(n - a + 1);
+    delim_column first, second, third, left, right;
+
+    add_all(&first, v, a, values);
+    add_all(&second, v + a, b - a, values);
+    add_all(&third, v + b, n - b, values);
+    left = first;
+    delim_column_merge(&left, &second);
+    delim_column_merge(&left, &third);
+    assert_same_column(whole, &left, values);
+    right = third;
+    delim_column_merge(&second, &right);
+    delim_column_merge(&second, &first);
+    assert_same_column(whole, &second, values);
+}
+
+static void infer_pieces_make_the_whole(void **state)
+{
+    static const char *const pools[] = {
+        "1|-5|0|700|",
+        "1|9007199254740992|9007199254740993|-9007199254740993|0.5|-0|NaN|-0.0|0.0|",
+        "1|-1|9223372036854775808|18446744073709551615|18446744073709551616|2.5",
+        "1.5|2.25|-3|0.001|1000000|-0.5|-.5|0.50|12.|99999999999999999999999999999999999999.5",
+        "2020-01-01|1600-01-01|2020-01-01T10:00|2020-01-01T10:00:00.1234567|9999-12-31T00:00|",
+        "2020-01-01T10:00Z|2020-01-01T10:00:00.1234567+01|1500-01-01T00:00Z|",
+        "10:00:00|10:00:00.1234567|00:00:00.5||@",
+        "true|false|1|@||x|",
+        "a|b|@||abc| 1|1|\xC3\xA4",
+        "NA|1|2|NA|@NA",
+    };
+    static const char *const words[] = { "NA" };
+    value pool[VALUES_MOST], v[VALUES_MOST];
+    delim_column whole, shuffled;
+
+    (void)state;
+    for (int turn = 0; turn < 30000; turn++) {
+        const delim_values values = { .decimal = turn % 2 == 1, .nulls = words, .n_nulls = 1 };
+        size_t n_pool = split(pools[random_below(LB_COUNT_OF(pools))], pool), n = random_below(9);
+        for (size_t i = 0; i < n; i++)
+            v[i] = pool[random_below(n_pool)];
+        add_all(&whole, v, n, &values);
+        check_pieces(v, n, &whole, &values);
+        shuffle(v, n);
+        add_all(&shuffled, v, n, &values);
+        assert_same_column(&whole, &shuffled, &values);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(infer_joins),
+        cmocka_unit_test(infer_null_words),
+        cmocka_unit_test(infer_integer_bounds),
+        cmocka_unit_test(infer_other_bounds),
+        cmocka_unit_test(infer_float_bounds),
+        cmocka_unit_test(infer_decimal_bounds),
+        cmocka_unit_test(infer_pieces_make_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
