@@ -76,6 +76,11 @@ struct lb_format {
     /* The records' own bytes. NULL: the format has none. */
     lb_status (*raw)(lb_reader *reader, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
 
+    /* The entry under other value options, where nothing has to be read for that (all text; declared columns): fills *out, which lends
+     * from `known` and `arena`. *done false: the file has to be surveyed with these options. NULL: always. */
+    lb_status (*adapt)(const lb_entry *known, const lb_read_options *options, lb_arena *arena, lb_entry *out, bool *done,
+                       lb_error *err);
+
     /* Another reading that would fit better, as options text ("delimiter=;"), or "" for none; NULL: never. `out` has 128 bytes.
      * `why` gets a sentence. */
     lb_status (*suggest)(lb_reader *reader, char *out, char *why, size_t cap, lb_error *err);

@@ -40,7 +40,8 @@ enum { LB_VAL_TYPES = 1, LB_VAL_DECIMAL = 2, LB_VAL_NULL = 4, LB_VAL_COLUMN = 8 
 /* Copy of `from` (may be NULL: none set), and of `over` on top of it: what it sets wins. */
 lb_status lb_read_options_merge(const lb_read_options *from, const lb_read_options *over, lb_read_options **out, lb_error *err);
 
-/* "name=value,name=value" as `--set` has it after the colon; a comma in a value is written `\,`. */
+/* "name=value,name=value" as `--set` has it after the colon; a comma in a value is written `\,` and
+ * a backslash may be written `\\`. */
 lb_status lb_read_options_parse(lb_read_options *options, const char *text, lb_error *err);
 
 /* The options as a JSON object text of names and values, for `bazan.options`; and back. */

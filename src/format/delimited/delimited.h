@@ -261,6 +261,7 @@ lb_status delim_names(const lb_str *header, size_t n_header, size_t width, lb_ar
 lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
+lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done, lb_error *err);
 lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error *err);
 
 /* Begin reading so that the next record is row `first`, from the nearest block before it; *there false: the text ends before.

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "column/ipc.h"
 #include "format/delimited/delimited.h"
@@ -165,62 +165,37 @@ const char *delim_declared(const lb_reader *r, lb_str name)
 
 /* ---------------------------------------------------------------- names */
 
-/* Open-addressed set of names; empty slots have a NULL `at`. */
-typedef struct name_set {
-    lb_str *slots;
-    size_t mask;
-} name_set;
-
-static bool names_find(const name_set *set, lb_str name, size_t *slot)
-{
-    size_t at = (size_t)lb_xxh3_64(name.at, name.size) & set->mask;
-
-    while (set->slots[at].at != NULL && !lb_str_equal(set->slots[at], name))
-        at = (at + 1) & set->mask;
-    *slot = at;
-    return set->slots[at].at != NULL;
-}
-
-static void names_add(name_set *set, lb_str name)
-{
-    size_t slot;
-
-    if (!names_find(set, name, &slot))
-        set->slots[slot] = name;
-}
-
 /* `base` with the first number from `k` on that nothing else is called. */
-static lb_status names_free(const name_set *taken, lb_str base, const char *joint, size_t k, lb_arena *arena, lb_str *out,
-                            lb_error *err)
+static lb_status names_made_up(const lb_names *taken, lb_str base, size_t k, lb_arena *arena, lb_str *out, lb_error *err)
 {
-    size_t cap = base.size + 24, slot;
+    size_t cap = base.size + 24;
     char *text = lb_arena_alloc(arena, cap, 1);
 
     if (text == NULL)
         return lb_arena_fail(arena, err);
     do {
-        int n = snprintf(text, cap, "%.*s%s%zu", (int)base.size, base.at, joint, k++);
-        *out = (lb_str){ text, (size_t)n };
-    } while (names_find(taken, *out, &slot));
+        memcpy(text, base.at, base.size);
+        int n = snprintf(text + base.size, cap - base.size, "_%zu", k++);
+        *out = (lb_str){ text, base.size + (size_t)n };
+    } while (lb_names_find(taken, *out) != NULL);
     return LB_OK;
 }
 
-static lb_status names_settle(const lb_str *header, size_t n_header, size_t width, name_set *taken, name_set *used,
+/* `taken`: all names of the header and those made up so far; `used`: those given to a column already. */
+static lb_status names_settle(const lb_str *header, size_t n_header, size_t width, lb_names *taken, lb_names *used,
                               lb_arena *arena, lb_str *names, lb_str *originals, lb_error *err)
 {
-    size_t slot;
-
     for (size_t i = 0; i < width; i++) {
         lb_str given = i < n_header ? header[i] : (lb_str){ "", 0 };
         names[i] = given;
         if (given.size == 0)
-            LB_TRY(names_free(taken, LB_STR("column"), "_", i + 1, arena, &names[i], err));
-        else if (names_find(used, given, &slot))
-            LB_TRY(names_free(taken, given, "_", 2, arena, &names[i], err));
+            LB_TRY(names_made_up(taken, LB_STR("column"), i + 1, arena, &names[i], err));
+        else if (lb_names_find(used, given) != NULL)
+            LB_TRY(names_made_up(taken, given, 2, arena, &names[i], err));
         if (i < n_header && names[i].at != given.at)
             originals[i] = given;
-        names_add(used, names[i]);
-        names_add(taken, names[i]);
+        LB_TRY(lb_names_add(used, names[i], i, NULL, err));
+        LB_TRY(lb_names_add(taken, names[i], i, NULL, err));
     }
     return LB_OK;
 }
@@ -228,21 +203,22 @@ static lb_status names_settle(const lb_str *header, size_t n_header, size_t widt
 lb_status delim_names(const lb_str *header, size_t n_header, size_t width, lb_arena *arena, lb_str **names, lb_str **originals,
                       lb_error *err)
 {
-    size_t slots = 16;
+    lb_names taken = { 0 }, used = { 0 };
+    lb_status status = LB_OK;
 
-    while (slots < 4 * (width + n_header))
-        slots *= 2;
-    name_set taken = { lb_arena_alloc(arena, slots, sizeof(lb_str)), slots - 1 };
-    name_set used = { lb_arena_alloc(arena, slots, sizeof(lb_str)), slots - 1 };
     *names = lb_arena_alloc(arena, width, sizeof **names);
     *originals = lb_arena_alloc(arena, width, sizeof **originals);
-    if (taken.slots == NULL || used.slots == NULL || *names == NULL || *originals == NULL)
+    if (*names == NULL || *originals == NULL)
         return lb_arena_fail(arena, err);
     /* What the file itself calls a column, no made-up name may take. */
-    for (size_t i = 0; i < n_header; i++)
+    for (size_t i = 0; status == LB_OK && i < n_header; i++)
         if (header[i].size != 0)
-            names_add(&taken, header[i]);
-    return names_settle(header, n_header, width, &taken, &used, arena, *names, *originals, err);
+            status = lb_names_add(&taken, header[i], i, NULL, err);
+    if (status == LB_OK)
+        status = names_settle(header, n_header, width, &taken, &used, arena, *names, *originals, err);
+    lb_names_free(&taken);
+    lb_names_free(&used);
+    return status;
 }
 
 /* ---------------------------------------------------------------- looking for a better reading */
@@ -331,8 +307,8 @@ static const char *const format_options[] = { "delimiter", "quote",   "escape", 
 
 #define FORMAT_FUNCTIONS                                                                                       \
     .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,       \
-    .open = format_open, .survey = delim_survey, .scan = delim_scan, .raw = delim_raw, .suggest = delim_suggest, \
-    .close = format_close
+    .open = format_open, .survey = delim_survey, .scan = delim_scan, .raw = delim_raw, .adapt = delim_adapt,       \
+    .suggest = delim_suggest, .close = format_close
 
 #define FORMAT_HANDLER(id, ext, character, null_words)                                                          \
     static const delim_defaults id##_defaults = { .delimiter = (character), .has_header = true,                  \

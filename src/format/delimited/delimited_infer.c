@@ -484,18 +484,18 @@ static lb_status infer_decimal_bounds(const delim_column *c, const char *type, l
 lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
                              lb_arena *arena, lb_colstat *out, lb_error *err)
 {
-    bool text = strcmp(type, "string") == 0;
+    bool text = strcmp(type, "string") == 0, binary = strcmp(type, "binary") == 0;
 
     (void)values;
     *out = (lb_colstat){ .name = name, .source = LB_STATS_COMPUTED, .has_null_count = true, .min_exact = true, .max_exact = true };
     out->type = (lb_str){ lb_arena_copy(arena, lb_str_of(type)), strlen(type) };
     if (out->type.at == NULL)
         return lb_arena_fail(arena, err);
-    out->null_count = c->nulls + (text ? 0 : c->quoted_empty);
+    out->null_count = c->nulls + (text || binary ? 0 : c->quoted_empty);
     if (!bounds)
         return LB_OK;
-    if (text)
-        return lb_text_bounds_finish(&c->text, true, arena, out, err);
+    if (text || binary)
+        return lb_text_bounds_finish(&c->text, text, arena, out, err);
     if (strcmp(type, "bool") == 0 && c->seen[DELIM_KIND_BOOL] != 0)
         infer_int_bounds(out, c->min_bool, c->max_bool);
     else if (strcmp(type, "int64") == 0 && c->seen[DELIM_KIND_INT] != 0)

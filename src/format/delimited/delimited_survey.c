@@ -46,6 +46,7 @@ typedef struct survey {
     uint64_t block_rows, block_end;
     lb_block_builder blocks;
     lb_buf block_columns;        /* survey_block_column, for `--stats block`; the open block's ones last */
+    size_t block_columns_from;   /* the first of these */
     bool structure_only;         /* all text, no statistics: values are not looked at */
     bool sampled;
 } survey;
@@ -169,26 +170,29 @@ static lb_status survey_close_block(survey *s, lb_error *err)
 static lb_status survey_open_block(survey *s, lb_error *err)
 {
     LB_TRY(survey_close_block(s, err));
+    s->block_columns_from = s->block_columns.size / sizeof(survey_block_column);
     s->block = (lb_block){ .first_row = s->rows, .first_line = delim_records_line(&s->records),
                            .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
     return LB_OK;
 }
 
-/* The accumulator of a column in the open block; columns are asked for in ascending order within a block. */
+/* The accumulator of a column in the open block. Every record visits the columns in ascending order, so that those of a block lie
+ * one after the other. A column that appears inside a block was null in the block's rows so far. */
 static lb_status survey_block_column_at(survey *s, size_t column, delim_column **out, lb_error *err)
 {
-    uint32_t block = (uint32_t)(s->blocks.first_row.size / sizeof(uint64_t));
-    size_t n = s->block_columns.size / sizeof(survey_block_column);
-    survey_block_column *items = (survey_block_column *)(void *)s->block_columns.data;
+    const size_t size = sizeof(survey_block_column);
 
-    for (size_t i = n; i-- > 0 && items[i].block == block;)
-        if (items[i].column == column)
-            return *out = &items[i].seen, LB_OK;
-    LB_TRY(lb_buf_reserve(&s->block_columns, sizeof *items, err));
-    items = (survey_block_column *)(void *)s->block_columns.data;
-    items[n] = (survey_block_column){ .block = block, .column = (uint32_t)column };
-    s->block_columns.size += sizeof *items;
-    *out = &items[n].seen;
+    if (s->block_columns.size / size == s->block_columns_from + column) {
+        LB_TRY(lb_buf_reserve(&s->block_columns, size, err));
+        survey_block_column *item = (survey_block_column *)(void *)(s->block_columns.data + s->block_columns.size);
+        item->block = (uint32_t)(s->blocks.first_row.size / sizeof(uint64_t));
+        item->column = (uint32_t)column;
+        delim_column_init(&item->seen);
+        item->seen.nulls = s->block_rows;
+        s->columns[column].seen.nulls -= s->block_rows;
+        s->block_columns.size += size;
+    }
+    *out = &((survey_block_column *)(void *)s->block_columns.data)[s->block_columns_from + column].seen;
     return LB_OK;
 }
 
@@ -448,11 +452,14 @@ static lb_status survey_block_stats(survey *s, const struct ArrowSchema *schema,
         return lb_arena_fail(s->arena, err);
     for (size_t i = 0; i < n; i++) {
         const struct ArrowSchema *field = schema->children[items[i].column];
+        lb_str name = { lb_arena_copy(s->arena, lb_str_of(field->name)), strlen(field->name) };
         lb_buf words;
+        if (name.at == NULL)
+            return lb_arena_fail(s->arena, err);
         lb_buf_init(&words, s->arena->budget);
         lb_status status = lb_type_words(field, false, &words, err);
         if (status == LB_OK)
-            status = delim_column_stats(&items[i].seen, lb_str_of(field->name), lb_buf_text(&words), &s->r->values, true, s->arena,
+            status = delim_column_stats(&items[i].seen, name, lb_buf_text(&words), &s->r->values, true, s->arena,
                                         &out->block_columns.items[i], err);
         lb_buf_free(&words);
         LB_TRY(status);

@@ -1,4 +1,6 @@
 /* Text read as a given type. */
+#include <math.h>
+
 #include "base/datetime.h"
 #include "format/delimited/delimited.h"
 
@@ -123,13 +125,26 @@ static bool value_parse_bool(lb_str v, delim_scalar *out)
     return out->i != 0 || lb_str_is_nocase(v, "false");
 }
 
+/* A float32's bounds are those of what is kept; what only a double holds does not fit. */
+static bool value_parse_double(const delim_target *t, lb_str v, delim_scalar *out)
+{
+    if (!lb_parse_double(v.at, v.size, &out->f))
+        return false;
+    if (t->bytes == 8)
+        return true;
+    double single = (double)(float)out->f;
+    bool fits = isinf(out->f) || !isinf(single);
+    out->f = single;
+    return fits;
+}
+
 bool delim_parse(const delim_target *t, lb_str v, delim_scalar *out)
 {
     switch (t->storage) {
     case DELIM_BOOL: return value_parse_bool(v, out);
     case DELIM_SIGNED: return value_parse_signed(t, v, out);
     case DELIM_UNSIGNED: return value_parse_unsigned(t, v, out);
-    case DELIM_DOUBLE: return lb_parse_double(v.at, v.size, &out->f);
+    case DELIM_DOUBLE: return value_parse_double(t, v, out);
     case DELIM_DECIMAL: return lb_parse_decimal(v.at, v.size, t->precision, t->scale, &out->d);
     case DELIM_INSTANT: return value_parse_instant(t, v, out);
     case DELIM_DAYS: return value_parse_days(v, out);

@@ -1,0 +1,248 @@
+#include "lake/data.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "column/ipc.h"
+#include "lake/handlers.h"
+#include "lake/inspect.h"
+
+/* ---------------------------------------------------------------- finding the map */
+
+/* Cut a path to its parent folder; false: it was the root. */
+static bool data_parent(char *dir)
+{
+    char *slash = strrchr(dir, '/');
+
+    if (slash == NULL || (slash == dir && dir[1] == '\0'))
+        return false;
+    slash[slash == dir ? 1 : 0] = '\0';
+    return true;
+}
+
+/* Look in one folder; *map NULL where its map does not list the file, or there is none. */
+static lb_status data_look_in(lb_context *cx, const char *dir, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path,
+                              uint64_t *index, const char **reason, lb_error *err)
+{
+    const char *file = lb_path_join(arena, dir, LB_MAP_NAME);
+    size_t skip = strlen(dir) + (strcmp(dir, "/") != 0);
+    lb_error why = LB_ERROR_INIT;
+
+    if (file == NULL)
+        return lb_arena_fail(arena, err);
+    if (access(file, F_OK) != 0)
+        return LB_OK;
+    LB_TRY(lb_map_name_of(lb_str_of(path + skip), arena, rel_path, err));
+    lb_status status = lb_map_load_file(file, map, &why);
+    if (status == LB_OK)
+        status = lb_map_find_path(*map, *rel_path, index, &why);
+    if (status == LB_OK)
+        return LB_OK;
+    lb_map_close(*map);
+    *map = NULL;
+    *reason = "not listed";
+    if (status != LB_NOTFOUND) {
+        *reason = "invalid map";
+        lb_note(cx, "%s: the map is not used: %s", file, why.message);
+    }
+    return LB_OK;
+}
+
+lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path, uint64_t *index,
+                      const char **reason, lb_error *err)
+{
+    const char *normal = lb_path_normal(arena, path);
+    char *dir = normal == NULL ? NULL : lb_arena_copy(arena, lb_str_of(normal));
+
+    *map = NULL;
+    *reason = "no map";
+    if (dir == NULL)
+        return lb_arena_fail(arena, err);
+    while (data_parent(dir)) {
+        LB_TRY(data_look_in(cx, dir, normal, arena, map, rel_path, index, reason, err));
+        if (*map != NULL || strcmp(*reason, "invalid map") == 0)
+            break;
+    }
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- does the entry serve */
+
+bool lb_entry_matches(const lb_entry *entry, const lb_file_stat *now)
+{
+    return entry->size_bytes == now->size && entry->mtime_ns == now->mtime_ns;
+}
+
+lb_status lb_entry_adapt(const lb_entry *known, const lb_read_options *over, lb_arena *arena, lb_entry *out, bool *done,
+                         lb_error *err)
+{
+    const lb_format *format = lb_handler_of_name(known->format);
+
+    *out = *known;
+    *done = over == NULL || over->value_set == 0 || known->error.size != 0;
+    if (*done || format == NULL || format->adapt == NULL)
+        return LB_OK;
+    return format->adapt(known, over, arena, out, done, err);
+}
+
+static const char *data_reason(const lb_entry *entry, const lb_data_request *q, lb_store *store, lb_error *err)
+{
+    lb_file_stat now;
+
+    if (lb_store_stat(store, &now, err) != LB_OK || !lb_entry_matches(entry, &now))
+        return "stale";
+    if (entry->error.size != 0)
+        return "error when mapped";
+    if (q->format != NULL && !lb_str_is(entry->format, q->format))
+        return "other options";
+    if (!lb_dialect_serves(entry, q->over))
+        return "other options";
+    if (entry->blocks.count == 0 && entry->total_rows != 0)
+        return "no locator";
+    return NULL;
+}
+
+/* Take the entry the request names into d->entry if it serves; d->map_use says why not. */
+static lb_status data_take_entry(lb_data *d, const lb_data_request *q, bool *taken, lb_error *err)
+{
+    lb_entry entry;
+    const lb_format *by_name = lb_handler_of_extension(d->cx, lb_path_extension(lb_str_of(q->path)));
+
+    *taken = false;
+    d->map_use = q->no_map_reason;
+    if (q->map == NULL && q->entry == NULL)
+        return LB_OK;
+    d->map_use = "not listed";
+    if (q->entry == NULL && !q->listed)
+        return LB_OK;
+    d->map_use = "dynamic handler";
+    if (q->entry == NULL && !q->fresh_map && q->format == NULL && by_name != NULL && lb_handler_is_dynamic(by_name))
+        return LB_OK;
+    if (q->entry != NULL)
+        entry = *q->entry;
+    else
+        LB_TRY(lb_map_view(q->map, q->index, &d->arena, &entry, err));
+    d->map_use = data_reason(&entry, q, d->store, NULL);
+    if (d->map_use != NULL)
+        return LB_OK;
+    LB_TRY(lb_entry_adapt(&entry, q->over, &d->arena, &d->entry, taken, err));
+    d->map_use = *taken ? "used" : "other options";
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- surveying */
+
+static uint64_t data_sample(const lb_data *d, const lb_data_request *q)
+{
+    lb_type_mode mode = d->options->types;
+
+    if (q->whole || mode == LB_TYPES_PROVEN)
+        return 0;
+    return mode == LB_TYPES_SAMPLE || d->store->size > LB_PROVEN_BYTES ? LB_SAMPLE_BYTES : 0;
+}
+
+static lb_status data_survey(lb_data *d, const lb_data_request *q, lb_error *err)
+{
+    const lb_map_header *header = q->map == NULL ? NULL : lb_map_header_of(q->map);
+    lb_inspect_options options = { .stride = header != NULL ? header->stride : LB_DEFAULT_STRIDE,
+                                   .stats = q->stats ? LB_STATS_ALL : LB_STATS_OFF,
+                                   .detect = q->remembered != NULL && q->remembered->detect,
+                                   .sample_bytes = data_sample(d, q),
+                                   .format = q->format };
+
+    d->surveyed = true;
+    LB_TRY(lb_inspect(d->cx, d->store, &options, d->options, &d->arena, &d->entry, err));
+    if (d->entry.total_rows == LB_ROWS_UNKNOWN && d->options->types == LB_TYPES_AUTO)
+        lb_note(d->cx, "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once",
+                d->store->path, (unsigned long long)(LB_SAMPLE_BYTES >> 20));
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static lb_status data_options(lb_data *d, const lb_data_request *q, lb_error *err)
+{
+    if (q->remembered != NULL)
+        return lb_lake_options_for(q->remembered, q->rel_path, q->over, &d->options, err);
+    return lb_read_options_merge(q->over, NULL, &d->options, err);
+}
+
+static lb_status data_reader(lb_data *d, const lb_data_request *q, lb_error *err)
+{
+    d->format = lb_handler_of_name(d->entry.format);
+    if (d->format == NULL)
+        LB_TRY(lb_handler_of_file(d->cx, d->store, q->format, &d->format, err));
+    LB_TRY(lb_ipc_decode_schema(d->entry.arrow_schema.at, d->entry.arrow_schema.size, &d->schema, err));
+    return d->format->open(d->format, d->cx, d->store, d->options, &d->entry, &d->reader, err);
+}
+
+static lb_status data_open(lb_data *d, const lb_data_request *q, bool use_entry, lb_error *err)
+{
+    bool taken = false;
+
+    LB_TRY(lb_store_open_file(q->path, &d->store, err));
+    LB_TRY(data_options(d, q, err));
+    d->map_use = "stale";
+    if (use_entry)
+        LB_TRY(data_take_entry(d, q, &taken, err));
+    if (!taken)
+        LB_TRY(data_survey(d, q, err));
+    return data_reader(d, q, err);
+}
+
+static lb_status data_make(lb_context *cx, const lb_data_request *q, bool use_entry, lb_data **out, lb_error *err)
+{
+    lb_data *d = calloc(1, sizeof *d);
+
+    *out = NULL;
+    if (d == NULL)
+        return lb_fail_nomem(err);
+    d->cx = cx;
+    lb_arena_init(&d->arena, &cx->budget);
+    lb_status status = data_open(d, q, use_entry && !q->stats, err);
+    if (status == LB_OK) {
+        *out = d;
+        return LB_OK;
+    }
+    lb_data_close(d);
+    lb_fail_path(err, q->path);
+    return status;
+}
+
+lb_status lb_data_open(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)
+{
+    return data_make(cx, request, true, out, err);
+}
+
+lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)
+{
+    return data_make(cx, request, false, out, err);
+}
+
+void lb_data_close(lb_data *d)
+{
+    if (d == NULL)
+        return;
+    if (d->format != NULL && d->reader != NULL)
+        d->format->close(d->reader);
+    if (d->schema.release != NULL)
+        d->schema.release(&d->schema);
+    lb_read_options_free(d->options);
+    lb_store_close(d->store);
+    lb_arena_free(&d->arena);
+    free(d);
+}
+
+lb_status lb_data_check(lb_data *d, lb_error *err)
+{
+    lb_file_stat now;
+
+    LB_TRY(lb_store_stat(d->store, &now, err));
+    if (lb_entry_matches(&d->entry, &now))
+        return LB_OK;
+    lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed while it was read");
+    lb_fail_hint(err, "read it again when nothing writes to it");
+    lb_fail_path(err, d->store->path);
+    return LB_STALE;
+}

@@ -1,0 +1,288 @@
+/* The one list of all formats, and those registered at run time. */
+#include "lake/handlers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "format/delimited/delimited_handlers.h"
+
+static const lb_format *const handlers[] = { &lb_format_csv, &lb_format_tsv, &lb_format_psv, &lb_format_txt };
+
+#define HANDLERS_HEAD 512
+#define HANDLERS_TAIL 16
+
+/* Handlers stay until the context goes, also when they were replaced: a reader may still use one. */
+typedef struct registered_handler {
+    struct registered_handler *next;
+    lb_format *format;
+    bool active;
+} registered_handler;
+
+struct lb_registry {
+    registered_handler *first;
+};
+
+static void registry_free(struct lb_registry *registry)
+{
+    while (registry->first != NULL) {
+        registered_handler *h = registry->first;
+        registry->first = h->next;
+        free(h->format);
+        free(h);
+    }
+    free(registry);
+}
+
+static bool handlers_has_extension(const lb_format *format, lb_str extension)
+{
+    for (size_t i = 0; format->extensions[i] != NULL; i++)
+        if (lb_str_is_nocase(extension, format->extensions[i]))
+            return true;
+    return false;
+}
+
+/* The active handler of an extension; the registry is locked. */
+static registered_handler *registry_find(lb_context *cx, lb_str extension)
+{
+    registered_handler *h = cx->registry == NULL ? NULL : cx->registry->first;
+
+    while (h != NULL && !(h->active && handlers_has_extension(h->format, extension)))
+        h = h->next;
+    return h;
+}
+
+const lb_format *lb_handler_of_extension(lb_context *cx, lb_str extension)
+{
+    if (extension.size == 0)
+        return NULL;
+    pthread_mutex_lock(&cx->registry_lock);
+    const registered_handler *h = registry_find(cx, extension);
+    const lb_format *format = h == NULL ? NULL : h->format;
+    pthread_mutex_unlock(&cx->registry_lock);
+    for (size_t i = 0; format == NULL && i < LB_COUNT_OF(handlers); i++)
+        if (handlers_has_extension(handlers[i], extension))
+            format = handlers[i];
+    return format;
+}
+
+const lb_format *lb_handler_of_name(lb_str name)
+{
+    for (size_t i = 0; i < LB_COUNT_OF(handlers); i++)
+        if (lb_str_is(name, handlers[i]->name))
+            return handlers[i];
+    return NULL;
+}
+
+bool lb_handler_is_dynamic(const lb_format *format)
+{
+    return strcmp(format->name, "dynamic") == 0;
+}
+
+/* ---------------------------------------------------------------- content */
+
+/* Beginnings that no text has. */
+static const struct {
+    const char *name, *head, *tail;
+    size_t head_size, tail_size;
+} magics[] = {
+    { "Parquet", "PAR1", "PAR1", 4, 4 },
+    { "encrypted Parquet", "PARE", "PARE", 4, 4 },
+    { "Arrow IPC", "ARROW1\0\0", "ARROW1", 8, 6 },
+    { "Feather V1", "FEA1", "FEA1", 4, 4 },
+    { "ZIP (perhaps a workbook)", "PK\x03\x04", "", 4, 0 },
+    { "Avro", "Obj\x01", "", 4, 0 },
+    { "gzip", "\x1F\x8B\x08", "", 3, 0 },
+    { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0 },
+    { "bzip2", "BZh", "", 3, 0 },
+    { "xz", "\xFD" "7zXZ\0", "", 6, 0 },
+    { "lz4", "\x04\x22\x4D\x18", "", 4, 0 },
+    { "an old workbook (.xls)", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", 8, 0 },
+};
+
+/* Name of the format that the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow. */
+static const char *handlers_magic(const lb_peek *peek)
+{
+    for (size_t i = 0; i < LB_COUNT_OF(magics); i++) {
+        size_t head = magics[i].head_size, tail = magics[i].tail_size;
+        if (peek->head_size < head + tail || memcmp(peek->head, magics[i].head, head) != 0)
+            continue;
+        if (tail != 0 && memcmp(peek->tail + peek->tail_size - tail, magics[i].tail, tail) != 0)
+            continue;
+        if (magics[i].head[0] == 'B' && (peek->head_size < 10 || memcmp(peek->head + 4, "1AY&SY", 6) != 0))
+            continue;
+        return magics[i].name;
+    }
+    return NULL;
+}
+
+static lb_status handlers_sniff(const lb_peek *peek, const char *magic, const lb_format **out, lb_error *err)
+{
+    int best = 0;
+
+    for (size_t i = 0; i < LB_COUNT_OF(handlers); i++) {
+        int sure = magic != NULL && handlers[i]->text ? 0 : handlers[i]->sniff(handlers[i], peek);
+        if (sure > best) {
+            best = sure;
+            *out = handlers[i];
+        }
+    }
+    if (best > 0)
+        return LB_OK;
+    if (magic != NULL)
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "this is %s, which Lakebed does not read", magic);
+    lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, peek->file_size == 0 ? "the file is empty and its name does not say its format"
+                                                                 : "neither its name nor its content says which format this is");
+    lb_fail_hint(err, "name it with --format; `lakebed formats` lists them");
+    return LB_UNSUPPORTED;
+}
+
+static lb_status handlers_forced(lb_context *cx, const char *name, const lb_format **out, lb_error *err)
+{
+    const char *names[LB_COUNT_OF(handlers)];
+
+    *out = lb_handler_of_name(lb_str_of(name));
+    if (*out == NULL)
+        *out = lb_handler_of_extension(cx, lb_str_of(name));
+    if (*out != NULL)
+        return LB_OK;
+    for (size_t i = 0; i < LB_COUNT_OF(handlers); i++)
+        names[i] = handlers[i]->name;
+    const char *close = lb_closest_name(name, names, LB_COUNT_OF(names));
+    lb_fail(err, LB_USAGE, LB_NOWHERE, "no format is called '%s'%s%s%s", name, close != NULL ? "; did you mean " : "",
+            close != NULL ? close : "", close != NULL ? "?" : "");
+    lb_fail_hint(err, "`lakebed formats` lists them");
+    return LB_USAGE;
+}
+
+lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced, const lb_format **out, lb_error *err)
+{
+    uint8_t head[HANDLERS_HEAD], tail[HANDLERS_TAIL];
+    lb_peek peek = { .head = head, .tail = tail, .file_size = store->size };
+    uint64_t tail_at = store->size > sizeof tail ? store->size - sizeof tail : 0;
+
+    *out = NULL;
+    if (forced != NULL)
+        return handlers_forced(cx, forced, out, err);
+    LB_TRY(lb_store_read(store, 0, head, sizeof head, &peek.head_size, err));
+    LB_TRY(lb_store_read(store, tail_at, tail, sizeof tail, &peek.tail_size, err));
+    const char *magic = handlers_magic(&peek);
+    lb_str extension = lb_path_extension(lb_str_of(store->path));
+    *out = lb_handler_of_extension(cx, extension);
+    if (*out == NULL)
+        return handlers_sniff(&peek, magic, out, err);
+    if (magic != NULL && (*out)->text && !lb_handler_is_dynamic(*out))
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, but the content is %s", (*out)->name, magic);
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- the public registry */
+
+static lb_status registry_check(const char *ext, const char *delimiter, lb_error *err)
+{
+    if (ext[0] == '\0' || strlen(ext) > 32 || strpbrk(ext, "/.") != NULL)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%.40s' is no extension: give the letters after the last dot", ext);
+    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE,
+                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"", delimiter);
+    return LB_OK;
+}
+
+lb_status lb_register_delimited(lb_context *cx, const char *ext, const char *delimiter, bool has_header, lb_error *err)
+{
+    char lower[33];
+
+    lb_error_clear(err);
+    ext += ext[0] == '.';
+    LB_TRY(registry_check(ext, delimiter, err));
+    for (size_t i = 0; i <= strlen(ext); i++)
+        lower[i] = ext[i] >= 'A' && ext[i] <= 'Z' ? (char)(ext[i] - 'A' + 'a') : ext[i];
+    registered_handler *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return lb_fail_nomem(err);
+    lb_status status = lb_delimited_register(lower, delimiter[0], has_header, &h->format, err);
+    if (status != LB_OK) {
+        free(h);
+        return status;
+    }
+    h->active = true;
+    pthread_mutex_lock(&cx->registry_lock);
+    if (cx->registry == NULL)
+        cx->registry = calloc(1, sizeof *cx->registry);
+    if (cx->registry != NULL) {
+        cx->registry_free = registry_free;
+        registered_handler *old = registry_find(cx, lb_str_of(lower));
+        if (old != NULL)
+            old->active = false;
+        h->next = cx->registry->first;
+        cx->registry->first = h;
+        h = NULL;
+    }
+    pthread_mutex_unlock(&cx->registry_lock);
+    if (h == NULL)
+        return LB_OK;
+    free(h->format);
+    free(h);
+    return lb_fail_nomem(err);
+}
+
+bool lb_unregister_format(lb_context *cx, const char *ext)
+{
+    pthread_mutex_lock(&cx->registry_lock);
+    registered_handler *h = registry_find(cx, lb_str_of(ext + (ext[0] == '.')));
+    if (h != NULL)
+        h->active = false;
+    pthread_mutex_unlock(&cx->registry_lock);
+    return h != NULL;
+}
+
+/* ---------------------------------------------------------------- listing */
+
+/* Words of a list, made once for each handler: the lists are constant. */
+static void handlers_join(const char *const *words, char *out, size_t cap)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; words[i] != NULL && at < cap; i++)
+        at += (size_t)snprintf(out + at, cap - at, "%s%s", i == 0 ? "" : " ", words[i]);
+}
+
+static void handlers_info(const lb_format *format, lb_format_info *out)
+{
+    /* All handlers of a family share these lists, so a thread may lend one text a call. */
+    static _Thread_local char extensions[128], options[512];
+
+    handlers_join(format->extensions, extensions, sizeof extensions);
+    handlers_join(format->options, options, sizeof options);
+    *out = (lb_format_info){ .struct_size = sizeof *out, .name = format->name, .extensions = extensions, .locator = format->locator,
+                             .options = options, .dynamic = lb_handler_is_dynamic(format) };
+}
+
+size_t lb_format_count(lb_context *cx)
+{
+    size_t n = LB_COUNT_OF(handlers);
+
+    pthread_mutex_lock(&cx->registry_lock);
+    for (const registered_handler *h = cx->registry == NULL ? NULL : cx->registry->first; h != NULL; h = h->next)
+        n += h->active;
+    pthread_mutex_unlock(&cx->registry_lock);
+    return n;
+}
+
+lb_status lb_format_at(lb_context *cx, size_t index, lb_format_info *out, lb_error *err)
+{
+    const lb_format *format = index < LB_COUNT_OF(handlers) ? handlers[index] : NULL;
+
+    lb_error_clear(err);
+    index -= LB_COUNT_OF(handlers);
+    pthread_mutex_lock(&cx->registry_lock);
+    for (const registered_handler *h = cx->registry == NULL ? NULL : cx->registry->first; format == NULL && h != NULL; h = h->next)
+        if (h->active && index-- == 0)
+            format = h->format;
+    pthread_mutex_unlock(&cx->registry_lock);
+    if (format == NULL)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no format of that number");
+    handlers_info(format, out);
+    return LB_OK;
+}

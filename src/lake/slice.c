@@ -1,0 +1,356 @@
+/* Rows of a table: part after part, each through its file's reader, brought to the table's columns. */
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "column/stream.h"
+#include "lake/table.h"
+
+#define SLICE_ABSENT UINT64_MAX
+
+typedef struct slice {
+    lb_table *t;
+    struct ArrowSchema schema;   /* of the result */
+    size_t n_columns;
+    uint64_t *columns;           /* places in the table's schema */
+    uint64_t at, end;            /* rows of the table still to give */
+
+    uint64_t file;               /* the open one, or the next */
+    lb_data *data;               /* NULL: none open */
+    bool own, delivered;         /* delivered: some of this file's rows went out */
+    bool fresh;                  /* read without the map after it changed: not again */
+    uint64_t part_end;           /* row of the table behind the part */
+    size_t n_wanted;
+    lb_wanted *wanted;           /* columns asked of the reader */
+    uint64_t *places;            /* of each result column among them; SLICE_ABSENT */
+    struct ArrowArrayStream stream;
+} slice;
+
+/* ---------------------------------------------------------------- columns */
+
+static lb_status slice_not_found(lb_table *t, const char *name, lb_error *err)
+{
+    size_t n = (size_t)t->schema.n_children;
+    const char **names = calloc(n + 1, sizeof *names);
+    const char *close = NULL;
+
+    lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "Column '%s' not found", name);
+    for (size_t i = 0; names != NULL && i < n; i++)
+        names[i] = t->schema.children[i]->name;
+    if (names != NULL)
+        close = lb_closest_name(name, names, n);
+    if (close != NULL)
+        lb_fail_hint(err, "did you mean '%s'?", close);
+    else
+        lb_fail_hint(err, "`lakebed schema %.150s` lists the columns", t->path);
+    free(names);
+    return LB_NOTFOUND;
+}
+
+static lb_status slice_pick(lb_table *t, const char *const *names, uint64_t **out, size_t *n, lb_error *err)
+{
+    size_t all = (size_t)t->schema.n_children;
+
+    for (*n = 0; names != NULL && names[*n] != NULL;)
+        (*n)++;
+    bool every = *n == 0;
+    *n = every ? all : *n;
+    *out = calloc(*n + 1, sizeof **out);
+    if (*out == NULL)
+        return lb_fail_nomem(err);
+    for (size_t i = 0; i < *n; i++) {
+        const uint64_t *found = every ? NULL : lb_names_find(&t->columns, lb_str_of(names[i]));
+        if (!every && found == NULL)
+            return slice_not_found(t, names[i], err);
+        (*out)[i] = every ? i : *found;
+    }
+    return LB_OK;
+}
+
+static lb_status slice_schema(slice *s, lb_error *err)
+{
+    LB_TRY(lb_schema_struct(&s->schema, (int64_t)s->n_columns, err));
+    for (size_t i = 0; i < s->n_columns; i++) {
+        const struct ArrowSchema *field = s->t->schema.children[s->columns[i]];
+        lb_str conflict;
+        if (lb_schema_get_meta(field, LB_META_CONFLICT, &conflict)) {
+            lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)LB_MIN(conflict.size, 400), conflict.at);
+            lb_fail_hint(err, "leave the column out with --columns, or read it as text with --schema text");
+            return LB_CORRUPT;
+        }
+        s->schema.children[i]->release(s->schema.children[i]);
+        LB_TRY(lb_schema_copy(field, s->schema.children[i], err));
+    }
+    return LB_OK;
+}
+
+/* Place of a table's column in an open file; a single file's columns are the table's own. */
+static lb_status slice_file_names(slice *s, lb_names *out, lb_error *err)
+{
+    const struct ArrowSchema *schema = &s->data->schema;
+
+    *out = (lb_names){ 0 };
+    for (int64_t i = 0; s->t->lake && i < schema->n_children; i++)
+        LB_TRY(lb_names_add(out, lb_str_of(schema->children[i]->name), (uint64_t)i, NULL, err));
+    return LB_OK;
+}
+
+static lb_status slice_want_columns(slice *s, lb_error *err)
+{
+    const struct ArrowSchema *file = &s->data->schema;
+    lb_names names;
+
+    lb_status status = slice_file_names(s, &names, err);
+    s->n_wanted = 0;
+    for (size_t i = 0; status == LB_OK && i < s->n_columns; i++) {
+        const struct ArrowSchema *want = s->schema.children[i];
+        uint64_t place = s->columns[i];
+        if (s->t->lake || place >= (uint64_t)file->n_children || strcmp(file->children[place]->name, want->name) != 0) {
+            const uint64_t *found = lb_names_find(&names, lb_str_of(want->name));
+            place = found == NULL ? SLICE_ABSENT : *found;
+        }
+        s->places[i] = SLICE_ABSENT;
+        if (place == SLICE_ABSENT)
+            continue;
+        bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
+        s->places[i] = s->n_wanted;
+        s->wanted[s->n_wanted++] = (lb_wanted){ .column = place, .as = same || !s->data->format->reads_as ? NULL : want };
+    }
+    lb_names_free(&names);
+    return status;
+}
+
+/* ---------------------------------------------------------------- parts */
+
+static void slice_close_part(slice *s)
+{
+    if (s->stream.release != NULL)
+        s->stream.release(&s->stream);
+    s->stream.release = NULL;
+    if (s->own)
+        lb_data_close(s->data);
+    s->data = NULL;
+    s->own = false;
+}
+
+static lb_status slice_scan_part(slice *s, lb_error *err)
+{
+    uint64_t first;
+
+    LB_TRY(lb_table_first_row(s->t, s->file, &first, err));
+    LB_TRY(slice_want_columns(s, err));
+    const lb_range range = { .first = s->at - first, .count = s->part_end - s->at, .n_columns = s->n_wanted, .columns = s->wanted };
+    return s->data->format->scan(s->data->reader, &range, &s->stream, err);
+}
+
+/* A single file that is no longer the one its entry tells of is read once more without it. */
+static lb_status slice_read_afresh(slice *s, lb_status status, lb_error *err)
+{
+    if (status != LB_STALE || s->t->lake || s->delivered || s->fresh)
+        return status;
+    lb_note(s->t->cx, "%s: changed since it was mapped; read without the map", s->t->path);
+    slice_close_part(s);
+    lb_error_clear(err);
+    s->fresh = true;
+    LB_TRY(lb_data_reopen(s->t->cx, &s->t->request, &s->data, err));
+    s->own = true;
+    if (s->data->entry.total_rows != LB_ROWS_UNKNOWN) {
+        s->end = LB_MIN(s->end, s->data->entry.total_rows);
+        s->at = LB_MIN(s->at, s->end);
+    }
+    s->part_end = s->end;
+    return slice_scan_part(s, err);
+}
+
+static lb_status slice_open_part(slice *s, lb_error *err)
+{
+    uint64_t next;
+
+    LB_TRY(lb_table_find_row(s->t, s->at, &s->file, err));
+    if (s->file == UINT64_MAX)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "row %llu has no file", (unsigned long long)s->at);
+    LB_TRY(lb_table_first_row(s->t, s->file + 1, &next, err));
+    s->part_end = s->t->lake ? LB_MIN(s->end, next) : s->end;
+    s->delivered = false;
+    LB_TRY(lb_table_open_file(s->t, s->file, &s->data, &s->own, err));
+    lb_status status = lb_data_check(s->data, err);
+    if (status == LB_OK)
+        status = slice_scan_part(s, err);
+    return slice_read_afresh(s, status, err);
+}
+
+/* ---------------------------------------------------------------- batches */
+
+/* One column of the result from a file's batch, which gives it up. */
+static lb_status slice_column(slice *s, size_t i, struct ArrowArray *batch, struct ArrowArray *out, lb_error *err)
+{
+    const struct ArrowSchema *want = s->schema.children[i];
+
+    if (s->places[i] == SLICE_ABSENT)
+        return lb_array_nulls(want, batch->length, out, err);
+    const lb_wanted *w = &s->wanted[s->places[i]];
+    struct ArrowArray *from = batch->children[s->places[i]];
+    if (w->as != NULL)
+        return ArrowArrayMove(from, out), LB_OK;
+    return lb_array_cast(s->data->schema.children[w->column], from, want, out, err);
+}
+
+static lb_status slice_bring(slice *s, struct ArrowArray *batch, struct ArrowArray *out, lb_error *err)
+{
+    int code = ArrowArrayInitFromSchema(out, &s->schema, NULL);
+
+    if (code != NANOARROW_OK)
+        return lb_fail_arrow(err, code, NULL);
+    lb_status status = LB_OK;
+    for (size_t i = 0; status == LB_OK && i < s->n_columns; i++) {
+        if (out->children[i]->release != NULL)
+            out->children[i]->release(out->children[i]);
+        status = slice_column(s, i, batch, out->children[i], err);
+    }
+    out->length = batch->length;
+    out->null_count = 0;
+    if (status == LB_OK)
+        return LB_OK;
+    out->release(out);
+    if (err != NULL && err->row >= 0)
+        err->row += (int64_t)s->at;
+    return status;
+}
+
+/* The next batch of the open part; release NULL at its end. */
+static lb_status slice_pull(slice *s, struct ArrowArray *batch, lb_error *err)
+{
+    lb_status status = lb_stream_next(&s->stream, batch, err);
+
+    if (status == LB_OK && batch->release != NULL) {
+        status = lb_data_check(s->data, err);
+        if (status != LB_OK)
+            batch->release(batch);
+    }
+    if (status == LB_OK)
+        return LB_OK;
+    LB_TRY(slice_read_afresh(s, status, err));
+    return slice_pull(s, batch, err);
+}
+
+static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
+{
+    slice *s = state;
+    struct ArrowArray batch = { 0 };
+
+    out->release = NULL;
+    for (;;) {
+        if (s->data == NULL) {
+            if (s->at >= s->end)
+                return LB_OK;
+            LB_TRY(slice_open_part(s, err));
+        }
+        LB_TRY(slice_pull(s, &batch, err));
+        if (batch.release != NULL)
+            break;
+        if (s->at < s->part_end && s->t->rows != LB_ROWS_UNKNOWN)
+            return lb_fail(err, LB_STALE, LB_NOWHERE, "file %llu of the table gave fewer rows than it has",
+                           (unsigned long long)s->file);
+        if (s->t->rows == LB_ROWS_UNKNOWN)
+            s->at = s->end;
+        slice_close_part(s);
+    }
+    lb_status status = slice_bring(s, &batch, out, err);
+    s->delivered = true;
+    s->at += (uint64_t)batch.length;
+    batch.release(&batch);
+    return status;
+}
+
+static void slice_close(void *state)
+{
+    slice *s = state;
+
+    slice_close_part(s);
+    if (s->schema.release != NULL)
+        s->schema.release(&s->schema);
+    free(s->columns);
+    free(s->wanted);
+    free(s->places);
+    free(s);
+}
+
+/* ---------------------------------------------------------------- the public calls */
+
+static lb_status slice_check(const lb_slice *want, lb_error *err)
+{
+    if (want->struct_size != sizeof *want)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_slice.struct_size is %zu, not %zu", want->struct_size, sizeof *want);
+    return LB_OK;
+}
+
+static lb_status slice_open(slice *s, const lb_slice *want, struct ArrowSchema *schema, lb_error *err)
+{
+    LB_TRY(slice_pick(s->t, want->columns, &s->columns, &s->n_columns, err));
+    s->wanted = calloc(s->n_columns + 1, sizeof *s->wanted);
+    s->places = calloc(s->n_columns + 1, sizeof *s->places);
+    if (s->wanted == NULL || s->places == NULL)
+        return lb_fail_nomem(err);
+    LB_TRY(slice_schema(s, err));
+    lb_table_span(s->t, want, &s->at, &s->end);
+    LB_TRY(lb_schema_copy(&s->schema, schema, err));
+    /* The first part is opened at once, so that what is wrong is said by this call where it can be. */
+    lb_status status = s->at < s->end ? slice_open_part(s, err) : LB_OK;
+    if (status != LB_OK)
+        schema->release(schema);
+    return status;
+}
+
+lb_status lb_table_slice(lb_table *t, const lb_slice *want, struct ArrowArrayStream *out, lb_error *err)
+{
+    struct ArrowSchema schema = { 0 };
+
+    lb_error_clear(err);
+    out->release = NULL;
+    LB_TRY(slice_check(want, err));
+    slice *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return lb_fail_nomem(err);
+    s->t = t;
+    lb_status status = slice_open(s, want, &schema, err);
+    if (status == LB_OK)
+        return lb_stream_make((lb_source){ slice_next, slice_close, s }, &schema, out, err);
+    slice_close(s);
+    lb_fail_path(err, t->path);
+    return status;
+}
+
+static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err)
+{
+    lb_data *data;
+    bool own;
+
+    LB_TRY(lb_table_open_file(t, file, &data, &own, err));
+    lb_status status = lb_data_check(data, err);
+    if (status == LB_OK && data->format->raw == NULL)
+        status = lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "records of %s have no bytes of their own", data->format->name);
+    if (status == LB_OK)
+        status = data->format->raw(data->reader, first, count, write, user, err);
+    if (status == LB_OK)
+        status = lb_data_check(data, err);
+    if (status != LB_OK)
+        lb_fail_path(err, data->store->path);
+    if (own)
+        lb_data_close(data);
+    return status;
+}
+
+lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, void *user, lb_error *err)
+{
+    uint64_t at, end, file, first, next;
+
+    lb_error_clear(err);
+    LB_TRY(slice_check(want, err));
+    for (lb_table_span(t, want, &at, &end); at < end; at = next) {
+        LB_TRY(lb_table_find_row(t, at, &file, err));
+        LB_TRY(lb_table_first_row(t, file, &first, err));
+        LB_TRY(lb_table_first_row(t, file + 1, &next, err));
+        next = t->lake ? LB_MIN(next, end) : end;
+        LB_TRY(raw_part(t, file, at - first, next - at, write, user, err));
+    }
+    return LB_OK;
+}

@@ -1,0 +1,728 @@
+/* Opening tables, and what is known of them without reading rows. */
+#include "lake/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/pool.h"
+#include "column/ipc.h"
+#include "column/print.h"
+#include "lake/build.h"
+#include "lake/inspect.h"
+#include "lake/sandbox.h"
+
+/* ---------------------------------------------------------------- a single file */
+
+static lb_status table_open_single(lb_table *t, lb_error *err)
+{
+    lb_data_request *q = &t->request;
+    const char *reason = t->no_map_reason;
+
+    *q = (lb_data_request){ .path = t->path, .format = t->format, .over = t->over };
+    if (reason == NULL)
+        LB_TRY(lb_find_map(t->cx, t->path, &t->arena, &t->map, &q->rel_path, &q->index, &reason, err));
+    q->no_map_reason = reason;
+    q->map = t->map;
+    q->listed = t->map != NULL;
+    if (t->map != NULL) {
+        LB_TRY(lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, err));
+        q->remembered = t->remembered;
+    }
+    LB_TRY(lb_data_open(t->cx, q, &t->file, err));
+    t->n_files = 1;
+    t->rows = t->file->entry.total_rows;
+    return lb_schema_copy(&t->file->schema, &t->schema, err);
+}
+
+/* ---------------------------------------------------------------- a lake */
+
+static int table_order_overrides(const void *a, const void *b)
+{
+    const lb_override *x = a, *y = b;
+
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static const lb_override *table_override(const lb_table *t, uint64_t index)
+{
+    const lb_override key = { .index = index };
+
+    if (t->n_overrides == 0)
+        return NULL;
+    return bsearch(&key, t->overrides, t->n_overrides, sizeof *t->overrides, table_order_overrides);
+}
+
+/* What was asked on top of the map. A map built for this table alone has it all in it. */
+static const lb_read_options *table_over(const lb_table *t)
+{
+    return t->no_map_reason == NULL ? t->over : NULL;
+}
+
+/* Does every entry keep its own types, and so its statistics? */
+static bool table_keeps_types(const lb_table *t)
+{
+    return table_over(t) == NULL || t->over->value_set == 0;
+}
+
+/* Name on disk of an entry's file. */
+static const char *table_file_path(const lb_table *t, const lb_entry *entry, lb_arena *arena)
+{
+    lb_str name = entry->rel_path_raw.size != 0 ? entry->rel_path_raw : entry->rel_path;
+    char *copy = lb_arena_copy(arena, name);
+
+    return copy == NULL ? NULL : lb_path_join(arena, t->path, copy);
+}
+
+lb_status lb_table_entry(lb_table *t, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err)
+{
+    const lb_override *override = table_override(t, index);
+    lb_entry entry;
+    bool done;
+
+    if (override != NULL) {
+        *out = override->entry;
+        return LB_OK;
+    }
+    LB_TRY(lb_map_view(t->map, index, arena, &entry, err));
+    return lb_entry_adapt(&entry, table_over(t), arena, out, &done, err);
+}
+
+typedef struct table_check {
+    lb_table *t;
+    uint8_t *changed;            /* a byte a file */
+    lb_override *overrides;
+} table_check;
+
+#define TABLE_CHECK_RUN 256      /* files a job */
+
+/* Is the file of an entry as it was mapped? */
+static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *arena, lb_error *err)
+{
+    struct stat now;
+    lb_entry entry;
+
+    LB_TRY(lb_map_view(c->t->map, index, arena, &entry, err));
+    const char *path = table_file_path(c->t, &entry, arena);
+    if (path == NULL)
+        return lb_arena_fail(arena, err);
+    c->changed[index] = 1;
+    if (lstat(path, &now) != 0 || !S_ISREG(now.st_mode))
+        return LB_OK;
+    const lb_file_stat stat_now = { .size = (uint64_t)now.st_size,
+                                    .mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec };
+    c->changed[index] = !lb_entry_matches(&entry, &stat_now);
+    return LB_OK;
+}
+
+static lb_status table_check_run(void *user, size_t run, lb_error *err)
+{
+    table_check *c = user;
+    uint64_t end = LB_MIN(c->t->n_files, ((uint64_t)run + 1) * TABLE_CHECK_RUN);
+    lb_status status = LB_OK;
+    lb_arena arena;
+
+    lb_arena_init(&arena, &c->t->cx->budget);
+    for (uint64_t i = (uint64_t)run * TABLE_CHECK_RUN; status == LB_OK && i < end; i++)
+        status = table_check_file(c, i, &arena, err);
+    lb_arena_free(&arena);
+    return status;
+}
+
+/* Survey a file that changed. One that is gone, or cannot be read now, has no rows; the caller is told. */
+static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
+{
+    table_check *c = user;
+    lb_override *o = &c->overrides[k];
+    lb_read_options *read = NULL;
+    lb_store *store = NULL;
+    lb_error why = LB_ERROR_INIT;
+    lb_entry was;
+
+    lb_arena_init(&o->arena, &c->t->cx->budget);
+    LB_TRY(lb_map_view(c->t->map, o->index, &o->arena, &was, err));
+    const char *path = table_file_path(c->t, &was, &o->arena);
+    if (path == NULL)
+        return lb_arena_fail(&o->arena, err);
+    const lb_inspect_options options = { .stride = lb_map_header_of(c->t->map)->stride, .stats = LB_STATS_ALL,
+                                         .detect = c->t->remembered->detect };
+    lb_status status = lb_store_open_file(path, &store, &why);
+    if (status == LB_OK)
+        status = lb_lake_options_for(c->t->remembered, was.rel_path, c->t->over, &read, &why);
+    if (status == LB_OK)
+        status = lb_inspect(c->t->cx, store, &options, read, &o->arena, &o->entry, &why);
+    lb_read_options_free(read);
+    lb_store_close(store);
+    if (status == LB_CANCELLED || status == LB_NOMEM || status == LB_INTERNAL) {
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    if (status != LB_OK) {
+        o->gone = true;
+        o->entry = (lb_entry){ .format = was.format, .locator = was.locator };
+        LB_TRY(lb_inspect_record(&why, &o->arena, &o->entry, err));
+        lb_note(c->t->cx, "%s: left out: %s", path, why.message);
+    }
+    o->entry.rel_path = was.rel_path;
+    o->entry.rel_path_raw = was.rel_path_raw;
+    return LB_OK;
+}
+
+static lb_status table_number_rows(lb_table *t, lb_error *err)
+{
+    t->first_rows = calloc((size_t)t->n_files + 1, sizeof *t->first_rows);
+    if (t->first_rows == NULL)
+        return lb_fail_nomem(err);
+    for (uint64_t i = 0; i < t->n_files; i++) {
+        const lb_override *o = table_override(t, i);
+        uint64_t first, rows;
+        LB_TRY(lb_map_view_rows(t->map, i, &first, &rows, err));
+        t->first_rows[i + 1] = t->first_rows[i] + (o != NULL ? o->entry.total_rows : rows);
+    }
+    t->rows = t->first_rows[t->n_files];
+    return LB_OK;
+}
+
+/* Compare every entry with the disk, and survey the files that differ: rows are never counted by an old map. */
+static lb_status table_check_all(lb_table *t, lb_error *err)
+{
+    table_check c = { .t = t, .changed = calloc((size_t)t->n_files + 1, 1) };
+    size_t n = 0;
+
+    if (c.changed == NULL)
+        return lb_fail_nomem(err);
+    lb_status status = lb_run_jobs(t->cx, (size_t)((t->n_files + TABLE_CHECK_RUN - 1) / TABLE_CHECK_RUN), table_check_run, &c, err);
+    for (uint64_t i = 0; i < t->n_files; i++)
+        n += c.changed[i];
+    if (status == LB_OK && n != 0) {
+        c.overrides = calloc(n, sizeof *c.overrides);
+        status = c.overrides == NULL ? lb_fail_nomem(err) : LB_OK;
+    }
+    if (status == LB_OK && n != 0) {
+        size_t k = 0;
+        for (uint64_t i = 0; i < t->n_files; i++)
+            if (c.changed[i])
+                c.overrides[k++].index = i;
+        lb_note(t->cx, "%s: %zu file%s changed since the map was made and %s read without it; map the lake again", t->path, n,
+                n == 1 ? "" : "s", n == 1 ? "is" : "are");
+        t->overrides = c.overrides;
+        t->n_overrides = n;
+        status = lb_run_jobs(t->cx, n, table_survey_changed, &c, err);
+        if (status == LB_OK)
+            status = table_number_rows(t, err);
+    }
+    free(c.changed);
+    return status;
+}
+
+/* Can every entry of the map serve these options without reading its file? */
+static bool table_map_serves(const lb_table *t)
+{
+    const lb_read_options *o = t->over;
+
+    return o->set == 0 && (o->value_set == 0 || (o->value_set == LB_VAL_TYPES && o->types == LB_TYPES_TEXT));
+}
+
+static lb_status table_build(lb_table *t, lb_error *err)
+{
+    lb_lake_options *remembered = t->remembered;
+    lb_read_options *read = NULL;
+    lb_map_options options = { .struct_size = sizeof options, .record_errors = true, .read = t->over };
+
+    if (remembered != NULL) {
+        LB_TRY(lb_read_options_merge(remembered->read, t->over, &read, err));
+        options.read = read;
+        options.hidden = remembered->discover.hidden;
+        options.by_products = remembered->discover.by_products;
+        options.no_compressed = remembered->no_compressed;
+        options.detect = remembered->detect;
+        options.include = remembered->discover.include;
+        options.exclude = remembered->discover.exclude;
+        options.set = remembered->set;
+    }
+    lb_map_close(t->map);
+    t->map = NULL;
+    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, &t->map, err);
+    lb_read_options_free(read);
+    if (status != LB_OK)
+        return status;
+    t->remembered = NULL;
+    status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, err);
+    lb_lake_options_free(remembered);
+    return status;
+}
+
+static lb_status table_load(lb_table *t, lb_error *err)
+{
+    const char *path = lb_path_join(&t->arena, t->path, LB_MAP_NAME);
+    lb_error why = LB_ERROR_INIT;
+
+    if (path == NULL)
+        return lb_arena_fail(&t->arena, err);
+    if (t->no_map_reason != NULL)
+        return table_build(t, err);
+    lb_status status = lb_map_load_file(path, &t->map, &why);
+    if (status == LB_OK)
+        status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, &why);
+    t->no_map_reason = status == LB_NOTFOUND ? "no map" : status != LB_OK ? "invalid map" : table_map_serves(t) ? NULL : "other options";
+    if (status != LB_OK && status != LB_NOTFOUND)
+        lb_note(t->cx, "%s: the map is not used: %s", path, why.message);
+    return t->no_map_reason == NULL ? LB_OK : table_build(t, err);
+}
+
+static void table_note_failures(lb_table *t)
+{
+    lb_arena arena;
+    lb_entry entry;
+
+    lb_arena_init(&arena, NULL);
+    for (uint64_t i = 0; i < t->n_files; i++)
+        if (lb_map_view(t->map, i, &arena, &entry, NULL) == LB_OK && entry.error.size != 0)
+            lb_note(t->cx, "%.*s: left out: %.*s", (int)LB_MIN(entry.rel_path.size, 200), entry.rel_path.at,
+                    (int)LB_MIN(entry.error.size, 400), entry.error.at);
+    lb_arena_free(&arena);
+}
+
+/* Unite the columns of all files. */
+static lb_status table_unite(lb_table *t, lb_unite **out, lb_error *err)
+{
+    lb_status status = lb_unite_new(t->mode, out, err);
+    lb_arena arena;
+
+    for (uint64_t i = 0; status == LB_OK && i < t->n_files; i++) {
+        const lb_override *o = table_override(t, i);
+        lb_colstats stats = { 0 };
+        lb_entry entry;
+        lb_arena_init(&arena, &t->cx->budget);
+        status = lb_table_entry(t, i, &arena, &entry, err);
+        if (status == LB_OK && o == NULL && table_keeps_types(t))
+            status = lb_map_load_columns(t->map, i, &arena, &stats, err);
+        if (status == LB_OK)
+            status = lb_unite_add(*out, &entry, o != NULL ? &o->entry.columns : &stats, err);
+        lb_arena_free(&arena);
+    }
+    return status;
+}
+
+static lb_status table_lake_schema(lb_table *t, lb_error *err)
+{
+    lb_str stored = lb_map_header_of(t->map)->union_schema;
+
+    if (stored.size != 0 && t->mode == LB_SCHEMA_UNION && t->n_overrides == 0 && table_keeps_types(t))
+        return lb_ipc_decode_schema(stored.at, stored.size, &t->schema, err);
+    LB_TRY(table_unite(t, &t->unite, err));
+    return lb_unite_schema(t->unite, &t->schema, err);
+}
+
+static lb_status table_open_lake(lb_table *t, lb_error *err)
+{
+    lb_map_info info = { .struct_size = sizeof info };
+
+    if (t->format != NULL) {
+        lb_fail(err, LB_USAGE, LB_NOWHERE, "--format names the format of one file, and this is a directory");
+        lb_fail_hint(err, "files of a lake are told apart by their extensions; --delimited EXT=CHAR adds one");
+        return LB_USAGE;
+    }
+    LB_TRY(table_load(t, err));
+    t->n_files = lb_map_count(t->map);
+    LB_TRY(lb_map_get_info(t->map, &info, err));
+    t->rows = info.rows;
+    if (t->no_map_reason == NULL)
+        LB_TRY(table_check_all(t, err));
+    if (info.failed != 0)
+        table_note_failures(t);
+    return table_lake_schema(t, err);
+}
+
+/* ---------------------------------------------------------------- opening and closing */
+
+/* A column of nothing but nulls is shown as text (types.md section 1). */
+static lb_status table_show_nulls(lb_table *t, lb_error *err)
+{
+    for (int64_t i = 0; i < t->schema.n_children; i++) {
+        struct ArrowSchema *field = t->schema.children[i], made = { 0 };
+        lb_str conflict, original;
+        if (strcmp(field->format, "n") != 0 || lb_schema_get_meta(field, LB_META_CONFLICT, &conflict))
+            continue;
+        LB_TRY(lb_type_of_words("string", &made, err));
+        lb_status status = lb_schema_set_name(&made, lb_str_of(field->name), err);
+        if (status == LB_OK && lb_schema_get_meta(field, LB_META_ORIGINAL_NAME, &original))
+            status = lb_schema_set_meta(&made, LB_META_ORIGINAL_NAME, original, err);
+        if (status != LB_OK) {
+            made.release(&made);
+            return status;
+        }
+        field->release(field);
+        *field = made;
+    }
+    return LB_OK;
+}
+
+static lb_status table_name_columns(lb_table *t, lb_error *err)
+{
+    for (int64_t i = 0; i < t->schema.n_children; i++)
+        LB_TRY(lb_names_add(&t->columns, lb_str_of(t->schema.children[i]->name), (uint64_t)i, NULL, err));
+    return LB_OK;
+}
+
+static lb_status table_options(lb_table *t, const char *path, const lb_open_options *o, lb_error *err)
+{
+    if (o != NULL && o->struct_size != sizeof *o)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_open_options.struct_size is %zu, not %zu", o->struct_size, sizeof *o);
+    t->path = lb_arena_copy(&t->arena, lb_str_of(path));
+    if (t->path == NULL)
+        return lb_arena_fail(&t->arena, err);
+    if (o != NULL && o->format != NULL) {
+        t->format = lb_arena_copy(&t->arena, lb_str_of(o->format));
+        if (t->format == NULL)
+            return lb_arena_fail(&t->arena, err);
+    }
+    t->mode = o != NULL ? o->schema : LB_SCHEMA_UNION;
+    t->no_map_reason = o != NULL && o->no_map ? "not asked" : NULL;
+    return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
+}
+
+static lb_status table_open(lb_table *t, const char *path, const lb_open_options *options, lb_error *err)
+{
+    struct stat info;
+
+    LB_TRY(table_options(t, path, options, err));
+    LB_TRY(lb_check_sandbox(path, err));
+    t->lake = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
+    LB_TRY(table_show_nulls(t, err));
+    return table_name_columns(t, err);
+}
+
+lb_status lb_open(lb_context *cx, const char *path, const lb_open_options *options, lb_table **out, lb_error *err)
+{
+    lb_table *t = calloc(1, sizeof *t);
+
+    lb_error_clear(err);
+    *out = NULL;
+    if (t == NULL)
+        return lb_fail_nomem(err);
+    t->cx = cx;
+    lb_arena_init(&t->arena, &cx->budget);
+    pthread_mutex_init(&t->lock, NULL);
+    lb_status status = table_open(t, path, options, err);
+    if (status == LB_OK)
+        *out = t;
+    else
+        lb_close(t);
+    if (status != LB_OK)
+        lb_fail_path(err, path);
+    return status;
+}
+
+void lb_close(lb_table *t)
+{
+    if (t == NULL)
+        return;
+    lb_data_close(t->file);
+    for (size_t i = 0; i < t->n_overrides; i++)
+        lb_arena_free(&t->overrides[i].arena);
+    free(t->overrides);
+    free(t->first_rows);
+    lb_unite_free(t->unite);
+    if (t->schema.release != NULL)
+        t->schema.release(&t->schema);
+    lb_names_free(&t->columns);
+    lb_lake_options_free(t->remembered);
+    lb_map_close(t->map);
+    lb_read_options_free(t->over);
+    pthread_mutex_destroy(&t->lock);
+    lb_arena_free(&t->arena);
+    free(t);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+int64_t lb_table_rows(const lb_table *t)
+{
+    return t->rows == LB_ROWS_UNKNOWN ? -1 : (int64_t)t->rows;
+}
+
+lb_status lb_table_count(lb_table *t, uint64_t *rows, lb_error *err)
+{
+    lb_data_request q = t->request;
+    lb_read_options *text = NULL;
+    lb_data *whole = NULL;
+
+    lb_error_clear(err);
+    *rows = t->rows;
+    if (t->rows != LB_ROWS_UNKNOWN)
+        return LB_OK;
+    /* Rows do not depend on types: all of it is counted as text. */
+    lb_status status = lb_read_options_merge(t->over, NULL, &text, err);
+    if (status == LB_OK)
+        status = lb_read_options_set(text, "all-text", NULL, err);
+    q.over = text;
+    q.whole = true;
+    if (status == LB_OK)
+        status = lb_data_reopen(t->cx, &q, &whole, err);
+    if (status == LB_OK)
+        *rows = whole->entry.total_rows;
+    lb_data_close(whole);
+    lb_read_options_free(text);
+    return status;
+}
+
+void lb_table_span(const lb_table *t, const lb_slice *slice, uint64_t *first, uint64_t *end)
+{
+    *first = slice->offset;
+    if (__builtin_add_overflow(slice->offset, slice->limit, end))
+        *end = UINT64_MAX;
+    if (t->rows != LB_ROWS_UNKNOWN) {
+        *first = LB_MIN(*first, t->rows);
+        *end = LB_MIN(*end, t->rows);
+    }
+}
+
+lb_status lb_table_first_row(lb_table *t, uint64_t index, uint64_t *row, lb_error *err)
+{
+    uint64_t rows;
+
+    if (!t->lake || index == t->n_files) {
+        *row = index == 0 ? 0 : t->rows;
+        return LB_OK;
+    }
+    if (t->first_rows == NULL)
+        return lb_map_view_rows(t->map, index, row, &rows, err);
+    *row = t->first_rows[index];
+    return LB_OK;
+}
+
+lb_status lb_table_find_row(lb_table *t, uint64_t row, uint64_t *index, lb_error *err)
+{
+    uint64_t low = 0, high = t->n_files;
+
+    *index = UINT64_MAX;
+    if (row >= t->rows)
+        return LB_OK;
+    if (!t->lake)
+        return *index = 0, LB_OK;
+    if (t->first_rows == NULL)
+        return lb_map_find_row(t->map, row, index, err);
+    while (high - low > 1) {
+        uint64_t mid = low + (high - low) / 2;
+        if (t->first_rows[mid] <= row)
+            low = mid;
+        else
+            high = mid;
+    }
+    *index = low;
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- files */
+
+const char *lb_table_reason(lb_table *t, uint64_t index, const lb_entry *entry)
+{
+    if (!t->lake)
+        return t->file->map_use;
+    if (t->no_map_reason != NULL)
+        return t->no_map_reason;
+    if (table_override(t, index) != NULL)
+        return "stale";
+    if (entry->error.size != 0)
+        return "error when mapped";
+    return entry->blocks.count == 0 && entry->total_rows != 0 ? "no locator" : "used";
+}
+
+static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena, lb_data_request *q, lb_error *err)
+{
+    const lb_override *override = table_override(t, index);
+    lb_entry entry;
+
+    *q = (lb_data_request){ .remembered = t->remembered, .over = table_over(t), .map = t->map, .listed = true, .index = index,
+                            .fresh_map = t->no_map_reason != NULL };
+    LB_TRY(lb_map_view(t->map, index, arena, &entry, err));
+    if (override != NULL)
+        q->entry = &override->entry;
+    q->rel_path = entry.rel_path;
+    q->path = table_file_path(t, &entry, arena);
+    return q->path == NULL ? lb_arena_fail(arena, err) : LB_OK;
+}
+
+lb_status lb_table_open_file(lb_table *t, uint64_t index, lb_data **out, bool *own, lb_error *err)
+{
+    lb_data_request q;
+    lb_arena arena;
+
+    *own = t->lake;
+    *out = t->file;
+    if (!t->lake)
+        return LB_OK;
+    *out = NULL;
+    lb_arena_init(&arena, &t->cx->budget);
+    lb_status status = table_file_request(t, index, &arena, &q, err);
+    if (status == LB_OK)
+        status = lb_data_open(t->cx, &q, out, err);
+    /* Rows of the lake are numbered already: another file in this place would shift them. */
+    if (status == LB_OK && (*out)->surveyed && strcmp((*out)->map_use, "stale") == 0) {
+        status = lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed since the lake was opened");
+        lb_fail_path(err, q.path);
+        lb_data_close(*out);
+        *out = NULL;
+    }
+    lb_arena_free(&arena);
+    return status;
+}
+
+uint64_t lb_table_files(const lb_table *t)
+{
+    return t->n_files;
+}
+
+static const char *table_keep(lb_table *t, lb_str text)
+{
+    return text.size == 0 ? NULL : lb_arena_copy(&t->arena, text);
+}
+
+static lb_status table_file_info(lb_table *t, uint64_t index, lb_entry_info *out, lb_error *err)
+{
+    lb_entry entry;
+    struct ArrowSchema schema = { 0 };
+
+    if (t->lake)
+        LB_TRY(lb_table_entry(t, index, &t->arena, &entry, err));
+    else
+        entry = t->file->entry;
+    *out = (lb_entry_info){ .struct_size = sizeof *out, .format = table_keep(t, entry.format), .locator = table_keep(t, entry.locator),
+                            .container = table_keep(t, entry.container), .error = table_keep(t, entry.error),
+                            .bytes = entry.size_bytes, .rows = entry.total_rows, .blocks = entry.blocks.count,
+                            .mtime_ns = entry.mtime_ns };
+    out->path = t->lake ? table_keep(t, entry.rel_path) : t->path;
+    if (entry.has_content_hash) {
+        char hex[65];
+        for (size_t i = 0; i < 32; i++)
+            (void)snprintf(hex + 2 * i, 3, "%02x", entry.content_hash[i]);
+        out->content_hash = table_keep(t, lb_str_of(hex));
+    }
+    LB_TRY(lb_table_first_row(t, index, &out->first_row, err));
+    if (entry.arrow_schema.size == 0)
+        return LB_OK;
+    LB_TRY(lb_ipc_decode_schema(entry.arrow_schema.at, entry.arrow_schema.size, &schema, err));
+    out->columns = (uint64_t)schema.n_children;
+    schema.release(&schema);
+    return LB_OK;
+}
+
+lb_status lb_table_file(lb_table *t, uint64_t index, lb_entry_info *out, lb_error *err)
+{
+    lb_error_clear(err);
+    if (index >= t->n_files)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "file %llu of a table of %llu", (unsigned long long)index,
+                       (unsigned long long)t->n_files);
+    pthread_mutex_lock(&t->lock);
+    lb_status status = table_file_info(t, index, out, err);
+    pthread_mutex_unlock(&t->lock);
+    return status;
+}
+
+const char *lb_table_map_use(lb_table *t, uint64_t index)
+{
+    const char *reason = "not listed";
+    lb_entry entry;
+    lb_arena arena;
+
+    if (index >= t->n_files)
+        return reason;
+    if (!t->lake)
+        return t->file->map_use;
+    lb_arena_init(&arena, NULL);
+    if (lb_table_entry(t, index, &arena, &entry, NULL) == LB_OK)
+        reason = lb_table_reason(t, index, &entry);
+    lb_arena_free(&arena);
+    return reason;
+}
+
+/* ---------------------------------------------------------------- columns */
+
+lb_status lb_table_schema(lb_table *t, struct ArrowSchema *out, lb_error *err)
+{
+    lb_error_clear(err);
+    return lb_schema_copy(&t->schema, out, err);
+}
+
+uint64_t lb_table_columns(lb_table *t)
+{
+    return (uint64_t)t->schema.n_children;
+}
+
+/* Statistics of the whole table, made when first asked for. */
+static lb_status table_need_stats(lb_table *t, lb_error *err)
+{
+    lb_data_request q = t->request;
+    lb_data *whole = NULL;
+    lb_colstats stats = { 0 };
+
+    if (t->unite != NULL)
+        return LB_OK;
+    if (t->lake)
+        return table_unite(t, &t->unite, err);
+    LB_TRY(lb_unite_new(t->mode, &t->unite, err));
+    if (t->file->map_use != NULL && strcmp(t->file->map_use, "used") == 0 && t->over->value_set == 0) {
+        LB_TRY(lb_map_load_columns(t->map, q.index, &t->arena, &stats, err));
+        return lb_unite_add(t->unite, &t->file->entry, &stats, err);
+    }
+    q.stats = q.whole = true;
+    LB_TRY(lb_data_open(t->cx, &q, &whole, err));
+    lb_status status = lb_unite_add(t->unite, &whole->entry, &whole->entry.columns, err);
+    lb_data_close(whole);
+    return status;
+}
+
+static const char *table_bound(lb_table *t, const lb_colstat *stat, bool max)
+{
+    const char *text = NULL;
+    lb_buf buf;
+
+    lb_buf_init(&buf, NULL);
+    if (lb_print_bound(stat, max, &buf))
+        text = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, buf.size });
+    lb_buf_free(&buf);
+    return text;
+}
+
+static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info *out, lb_error *err)
+{
+    const struct ArrowSchema *field = t->schema.children[column];
+    lb_colstat stat;
+    lb_buf words;
+
+    *out = (lb_column_info){ .struct_size = sizeof *out, .name = field->name, .null_count = -1, .nan_count = -1,
+                             .nullable = (field->flags & ARROW_FLAG_NULLABLE) != 0 };
+    lb_buf_init(&words, NULL);
+    lb_status status = lb_type_words(field, false, &words, err);
+    if (status == LB_OK)
+        out->type = lb_arena_copy(&t->arena, (lb_str){ (const char *)words.data, words.size });
+    lb_buf_free(&words);
+    LB_TRY(status);
+    LB_TRY(table_need_stats(t, err));
+    if (column >= lb_unite_count(t->unite) || !lb_unite_stat(t->unite, column, &stat))
+        return LB_OK;
+    out->has_stats = true;
+    out->null_count = stat.has_null_count ? (int64_t)stat.null_count : -1;
+    out->nan_count = stat.has_nan_count ? (int64_t)stat.nan_count : -1;
+    out->min = table_bound(t, &stat, false);
+    out->max = table_bound(t, &stat, true);
+    out->min_exact = stat.min_exact;
+    out->max_exact = stat.max_exact;
+    return LB_OK;
+}
+
+lb_status lb_table_column(lb_table *t, uint64_t column, lb_column_info *out, lb_error *err)
+{
+    lb_error_clear(err);
+    if (column >= (uint64_t)t->schema.n_children)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "column %llu of a table of %lld", (unsigned long long)column,
+                       (long long)t->schema.n_children);
+    pthread_mutex_lock(&t->lock);
+    lb_status status = table_column_info(t, column, out, err);
+    pthread_mutex_unlock(&t->lock);
+    return status;
+}

@@ -1,0 +1,347 @@
+#include "lake/unite.h"
+
+#include <stdlib.h>
+
+#include "base/names.h"
+#include "column/ipc.h"
+#include "lake/handlers.h"
+
+#define UNITE_META_DECLARED "lakebed.declared"
+
+typedef struct united {
+    struct ArrowSchema field;
+    bool inferred;
+    bool conflict;
+    lb_colstat stat;             /* of all files so far; strings in the arena */
+    bool stat_known;             /* every file that has the column gave its statistics */
+    uint64_t rows;               /* of the files that have it */
+    lb_str first_file;
+} united;
+
+struct lb_unite {
+    lb_arena arena;
+    lb_schema_mode mode;
+    lb_buf columns;              /* united */
+    lb_names names;              /* of the columns, with their places */
+    uint64_t rows, files;
+    /* The schema taken in last: most files have the one before. */
+    lb_str last_bytes;
+    struct ArrowSchema last;
+};
+
+lb_status lb_unite_new(lb_schema_mode mode, lb_unite **out, lb_error *err)
+{
+    lb_unite *u = calloc(1, sizeof *u);
+
+    *out = u;
+    if (u == NULL)
+        return lb_fail_nomem(err);
+    u->mode = mode;
+    lb_arena_init(&u->arena, NULL);
+    lb_buf_init(&u->columns, NULL);
+    return LB_OK;
+}
+
+static united *unite_columns(const lb_unite *u)
+{
+    return (united *)(void *)u->columns.data;
+}
+
+size_t lb_unite_count(const lb_unite *u)
+{
+    return u->columns.size / sizeof(united);
+}
+
+void lb_unite_free(lb_unite *u)
+{
+    if (u == NULL)
+        return;
+    for (size_t i = 0; i < lb_unite_count(u); i++)
+        if (unite_columns(u)[i].field.release != NULL)
+            unite_columns(u)[i].field.release(&unite_columns(u)[i].field);
+    lb_buf_free(&u->columns);
+    if (u->last.release != NULL)
+        u->last.release(&u->last);
+    lb_names_free(&u->names);
+    lb_arena_free(&u->arena);
+    free(u);
+}
+
+bool lb_entry_is_inferred(const lb_entry *entry, const struct ArrowSchema *field)
+{
+    const lb_format *format = lb_handler_of_name(entry->format);
+    lb_str declared;
+
+    return (format == NULL ? lb_str_is(entry->format, "dynamic") : format->text) &&
+           !lb_schema_get_meta(field, UNITE_META_DECLARED, &declared);
+}
+
+/* ---------------------------------------------------------------- names */
+
+/* The united column of a name, a new one if need be. */
+static lb_status unite_find(lb_unite *u, const char *name, size_t *out, bool *is_new, lb_error *err)
+{
+    const uint64_t *found = lb_names_find(&u->names, lb_str_of(name));
+    const united fresh = { .stat_known = true };
+    lb_str kept;
+
+    *is_new = found == NULL;
+    *out = found != NULL ? (size_t)*found : lb_unite_count(u);
+    if (found != NULL)
+        return LB_OK;
+    kept = (lb_str){ lb_arena_copy(&u->arena, lb_str_of(name)), strlen(name) };
+    if (kept.at == NULL)
+        return lb_arena_fail(&u->arena, err);
+    LB_TRY(lb_names_add(&u->names, kept, *out, NULL, err));
+    return lb_buf_append(&u->columns, &fresh, sizeof fresh, err);
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+static void unite_widen_ints(lb_colstat *a, const lb_colstat *b)
+{
+    a->min_i = LB_MIN(a->min_i, b->min_i);
+    a->max_i = LB_MAX(a->max_i, b->max_i);
+    a->min_u = LB_MIN(a->min_u, b->min_u);
+    a->max_u = LB_MAX(a->max_u, b->max_u);
+    a->min_f = b->min_f < a->min_f || (b->min_f == a->min_f && __builtin_signbit(b->min_f)) ? b->min_f : a->min_f;
+    a->max_f = b->max_f > a->max_f || (b->max_f == a->max_f && !__builtin_signbit(b->max_f)) ? b->max_f : a->max_f;
+}
+
+static bool unite_is_decimal(const lb_colstat *s)
+{
+    return s->type.size >= 7 && memcmp(s->type.at, "decimal", 7) == 0;
+}
+
+static lb_status unite_widen_bytes(lb_unite *u, lb_colstat *a, const lb_colstat *b, lb_error *err)
+{
+    if ((a->has & LB_MIN_B) != 0 && lb_str_compare(b->min_b, a->min_b) < 0) {
+        a->min_b = (lb_str){ lb_arena_dup(&u->arena, b->min_b.at, b->min_b.size), b->min_b.size };
+        a->min_exact = b->min_exact;
+    }
+    if ((a->has & LB_MAX_B) != 0 && lb_str_compare(b->max_b, a->max_b) > 0) {
+        a->max_b = (lb_str){ lb_arena_dup(&u->arena, b->max_b.at, b->max_b.size), b->max_b.size };
+        a->max_exact = b->max_exact;
+    }
+    return a->min_b.at == NULL || a->max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+}
+
+/* Bounds of integers as bounds of doubles, where the column became one. */
+static void unite_to_floats(lb_colstat *s)
+{
+    if ((s->has & (LB_MIN_I | LB_MAX_I)) != (LB_MIN_I | LB_MAX_I))
+        return;
+    s->min_f = (double)s->min_i;
+    s->max_f = (double)s->max_i;
+    s->has = LB_MIN_F | LB_MAX_F;
+    s->has_nan_count = true;
+    s->nan_count = 0;
+}
+
+static bool unite_is_float(const struct ArrowSchema *type)
+{
+    return strcmp(type->format, "g") == 0 || strcmp(type->format, "f") == 0 || strcmp(type->format, "e") == 0;
+}
+
+/* Take a file's statistics of a column into those of all files. A file of nothing but nulls has no bounds to add. */
+static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, uint64_t rows, lb_error *err)
+{
+    lb_colstat b;
+
+    c->rows += rows;
+    if (more == NULL) {
+        c->stat_known = c->stat_known && rows == 0;
+        return LB_OK;
+    }
+    b = *more;
+    c->stat.null_count += b.null_count;
+    c->stat.has_null_count = c->stat.has_null_count && b.has_null_count;
+    c->stat.nan_count += b.has_nan_count ? b.nan_count : 0;
+    if (b.has == 0 && b.has_null_count && b.null_count == rows)
+        return LB_OK;
+    if (unite_is_float(&c->field)) {
+        unite_to_floats(&b);
+        unite_to_floats(&c->stat);
+    }
+    if (c->stat.has == 0 && c->rows == rows + (c->stat.has_null_count ? c->stat.null_count - b.null_count : 0)) {
+        uint64_t nulls = c->stat.null_count, nans = c->stat.nan_count;
+        bool has_nulls = c->stat.has_null_count;
+        c->stat = b;
+        c->stat.null_count = nulls;
+        c->stat.nan_count = nans;
+        c->stat.has_null_count = has_nulls;
+        c->stat.min_b = (lb_str){ lb_arena_dup(&u->arena, b.min_b.at, b.min_b.size), b.min_b.size };
+        c->stat.max_b = (lb_str){ lb_arena_dup(&u->arena, b.max_b.at, b.max_b.size), b.max_b.size };
+        c->stat.type = (lb_str){ lb_arena_copy(&u->arena, b.type), b.type.size };
+        return c->stat.type.at == NULL || c->stat.min_b.at == NULL || c->stat.max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+    }
+    c->stat.has &= b.has;
+    if ((c->stat.has & (LB_MIN_B | LB_MAX_B)) != 0 && unite_is_decimal(&b))
+        c->stat.has &= ~(unsigned)(LB_MIN_B | LB_MAX_B);
+    unite_widen_ints(&c->stat, &b);
+    return (c->stat.has & (LB_MIN_B | LB_MAX_B)) != 0 ? unite_widen_bytes(u, &c->stat, &b, err) : LB_OK;
+}
+
+/* ---------------------------------------------------------------- types */
+
+static const char *unite_words(const struct ArrowSchema *field, lb_buf *buf)
+{
+    buf->size = 0;
+    if (lb_type_words(field, false, buf, NULL) != LB_OK)
+        return "?";
+    const char *text = lb_buf_text(buf);
+    return text == NULL ? "?" : text;
+}
+
+static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_entry *entry, lb_error *err)
+{
+    lb_buf a, b, text;
+    lb_status status;
+
+    lb_buf_init(&a, NULL);
+    lb_buf_init(&b, NULL);
+    lb_buf_init(&text, NULL);
+    const char *first = unite_words(&c->field, &a), *second = unite_words(field, &b);
+    status = lb_buf_printf(&text, err, "column '%s' is %s in %.*s and %s in %.*s", c->field.name, first, (int)c->first_file.size,
+                           c->first_file.at, second, (int)entry->rel_path.size, entry->rel_path.at);
+    if (status == LB_OK && u->mode == LB_SCHEMA_STRICT)
+        status = lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)text.size, (const char *)text.data);
+    if (status == LB_OK && u->mode == LB_SCHEMA_TEXT) {
+        struct ArrowSchema made = { 0 };
+        status = lb_type_of_words("string", &made, err);
+        if (status == LB_OK)
+            status = lb_schema_set_name(&made, lb_str_of(c->field.name), err);
+        c->field.release(&c->field);
+        c->field = made;
+        c->inferred = false;
+        c->stat.has = 0;
+        c->stat_known = false;
+    } else if (status == LB_OK) {
+        c->conflict = true;
+        status = lb_schema_set_meta(&c->field, LB_META_CONFLICT, (lb_str){ (const char *)text.data, text.size }, err);
+    }
+    lb_buf_free(&a);
+    lb_buf_free(&b);
+    lb_buf_free(&text);
+    return status;
+}
+
+static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_colstat *stat, const lb_entry *entry,
+                            lb_error *err)
+{
+    const lb_column_side a = { &c->field, c->inferred, c->stat_known ? &c->stat : NULL };
+    const lb_column_side b = { field, lb_entry_is_inferred(entry, field), stat };
+    struct ArrowSchema made = { 0 };
+    bool met, null_before = strcmp(c->field.format, "n") == 0, null_now = strcmp(field->format, "n") == 0;
+
+    if (c->conflict || (u->mode == LB_SCHEMA_TEXT && !c->inferred && strcmp(c->field.format, "u") == 0))
+        return LB_OK;
+    if (u->mode == LB_SCHEMA_STRICT && !lb_schema_equal(&c->field, field))
+        return unite_conflict(u, c, field, entry, err);
+    LB_TRY(lb_types_meet(&a, &b, &made, &met, err));
+    if (!met)
+        return unite_conflict(u, c, field, entry, err);
+    if (null_before && !null_now)
+        c->first_file = entry->rel_path;
+    c->inferred = null_before ? b.inferred : null_now ? c->inferred : c->inferred && b.inferred;
+    c->field.release(&c->field);
+    c->field = made;
+    return LB_OK;
+}
+
+static const lb_colstat *unite_stat_of(const lb_colstats *stats, const char *name, uint64_t hint)
+{
+    lb_str wanted = lb_str_of(name);
+
+    if (hint < stats->count && lb_str_equal(stats->items[hint].name, wanted))
+        return &stats->items[hint];
+    for (uint64_t i = 0; i < stats->count; i++)
+        if (lb_str_equal(stats->items[i].name, wanted))
+            return &stats->items[i];
+    return NULL;
+}
+
+static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64_t place, const lb_entry *entry,
+                             const lb_colstats *stats, lb_error *err)
+{
+    const lb_colstat *stat = unite_stat_of(stats, field->name, (uint64_t)place);
+    size_t column;
+    bool is_new;
+
+    LB_TRY(unite_find(u, field->name, &column, &is_new, err));
+    united *c = &unite_columns(u)[column];
+    if (is_new) {
+        c->inferred = lb_entry_is_inferred(entry, field);
+        c->first_file = (lb_str){ lb_arena_copy(&u->arena, entry->rel_path), entry->rel_path.size };
+        if (c->first_file.at == NULL)
+            return lb_arena_fail(&u->arena, err);
+        c->stat.has_null_count = true;
+        LB_TRY(lb_schema_copy(field, &c->field, err));
+        if (u->mode == LB_SCHEMA_STRICT && u->files != 0)
+            return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has a column '%s' that the files before it have not",
+                           (int)entry->rel_path.size, entry->rel_path.at, field->name);
+    } else {
+        LB_TRY(unite_meet(u, c, field, stat, entry, err));
+    }
+    return unite_stat(u, c, stat, entry->total_rows, err);
+}
+
+/* Decode a file's schema unless it is the one of the file before. */
+static lb_status unite_decode(lb_unite *u, const lb_entry *entry, lb_error *err)
+{
+    if (u->last.release != NULL && lb_str_equal(u->last_bytes, entry->arrow_schema))
+        return LB_OK;
+    if (u->last.release != NULL)
+        u->last.release(&u->last);
+    u->last.release = NULL;
+    LB_TRY(lb_ipc_decode_schema(entry->arrow_schema.at, entry->arrow_schema.size, &u->last, err));
+    u->last_bytes = (lb_str){ lb_arena_copy(&u->arena, entry->arrow_schema), entry->arrow_schema.size };
+    return u->last_bytes.at == NULL ? lb_fail_nomem(err) : LB_OK;
+}
+
+lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *stats, lb_error *err)
+{
+    if (entry->error.size != 0 || entry->arrow_schema.size == 0)
+        return LB_OK;
+    LB_TRY(unite_decode(u, entry, err));
+    if (u->mode == LB_SCHEMA_STRICT && u->files != 0 && (uint64_t)u->last.n_children < lb_unite_count(u))
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has %lld columns where the files before it have %zu",
+                       (int)entry->rel_path.size, entry->rel_path.at, (long long)u->last.n_children, lb_unite_count(u));
+    for (int64_t i = 0; i < u->last.n_children; i++)
+        LB_TRY(unite_field(u, u->last.children[i], i, entry, stats, err));
+    u->rows += entry->total_rows == LB_ROWS_UNKNOWN ? 0 : entry->total_rows;
+    u->files++;
+    return LB_OK;
+}
+
+lb_status lb_unite_schema(const lb_unite *u, struct ArrowSchema *out, lb_error *err)
+{
+    size_t n = lb_unite_count(u);
+
+    LB_TRY(lb_schema_struct(out, (int64_t)n, err));
+    for (size_t i = 0; i < n; i++) {
+        united *c = &unite_columns(u)[i];
+        out->children[i]->release(out->children[i]);
+        lb_status status = lb_schema_copy(&c->field, out->children[i], err);
+        if (status != LB_OK) {
+            out->release(out);
+            return status;
+        }
+        /* Absent in a file is null. */
+        if (c->rows != u->rows)
+            out->children[i]->flags |= ARROW_FLAG_NULLABLE;
+    }
+    return LB_OK;
+}
+
+bool lb_unite_stat(const lb_unite *u, size_t column, lb_colstat *out)
+{
+    const united *c = &unite_columns(u)[column];
+
+    if (!c->stat_known || c->conflict)
+        return false;
+    *out = c->stat;
+    out->name = lb_str_of(c->field.name);
+    out->null_count += u->rows - c->rows;
+    return true;
+}
