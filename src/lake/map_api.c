@@ -1,5 +1,5 @@
-/* The public calls on maps. What they lend has to end in NUL and to live as long as the map, which the bytes of the map do
- * not: such strings are copied once for each entry that is asked for, under a lock. */
+/* The public calls on maps. What they lend has to end in NUL and to live as long as the map, which the bytes of the
+ * map do not: such strings are copied once for each entry that is asked for, under a lock. */
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -10,18 +10,20 @@
 
 /* Strings of one entry. Filled under the lock and never changed after. */
 typedef struct name_slot {
-    uint64_t index;
     const char *path, *format, *locator, *container, *error, *content_hash;
-    bool has_columns;
+    bool has_words, has_columns; /* the path is always there */
     uint64_t n_columns;
     lb_column_info *columns;
 } name_slot;
 
-#define MAX_WORDS 64    /* different names of formats, locators and containers; more are copied for each entry */
+#define MAX_WORDS 64 /* different names of formats, locators and containers; more are copied for each entry */
 
 struct lb_map_names {
     lb_arena arena;
-    name_slot **table;    /* open hash table by index */
+    struct named {
+        uint64_t index;
+        name_slot *slot;
+    } * table; /* open hash table; slot NULL: free */
     size_t count, cap;
     const char *words[MAX_WORDS];
     size_t n_words;
@@ -43,10 +45,10 @@ static size_t names_home(uint64_t index, size_t cap)
     return (size_t)((index * 0x9E3779B97F4A7C15u) >> 20) & (cap - 1);
 }
 
-static size_t names_at(name_slot *const *table, size_t cap, uint64_t index)
+static size_t names_at(const struct named *table, size_t cap, uint64_t index)
 {
     size_t at = names_home(index, cap);
-    while (table[at] != NULL && table[at]->index != index)
+    while (table[at].slot != NULL && table[at].index != index)
         at = (at + 1) & (cap - 1);
     return at;
 }
@@ -56,12 +58,12 @@ static lb_status names_grow(lb_map_names *n, lb_error *err)
     if (n->count * 2 < n->cap)
         return LB_OK;
     size_t cap = n->cap == 0 ? 64 : n->cap * 2;
-    name_slot **table = calloc(cap, sizeof *table);
+    struct named *table = calloc(cap, sizeof *table);
     if (table == NULL)
         return lb_fail_nomem(err);
     for (size_t i = 0; i < n->cap; i++)
-        if (n->table[i] != NULL)
-            table[names_at(table, cap, n->table[i]->index)] = n->table[i];
+        if (n->table[i].slot != NULL)
+            table[names_at(table, cap, n->table[i].index)] = n->table[i];
     free(n->table);
     n->table = table;
     n->cap = cap;
@@ -90,9 +92,7 @@ static lb_status names_word(lb_map_names *n, lb_str text, const char **out, lb_e
 
 static lb_status slot_words(const lb_map *map, lb_map_names *n, lb_map_cell c, name_slot *slot, lb_error *err)
 {
-    lb_entry e = { .total_rows = 0 };
-    LB_TRY(lb_map_view_path(map, slot->index, &e.rel_path, err));
-    LB_TRY(names_copy(n, e.rel_path, &slot->path, err));
+    lb_entry e = { .rel_path = lb_str_of(slot->path) };
     if (map->extended) {
         LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_FORMAT, c.row, &e.format, err));
         LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_LOCATOR, c.row, &e.locator, err));
@@ -108,14 +108,18 @@ static lb_status slot_words(const lb_map *map, lb_map_names *n, lb_map_cell c, n
     return e.error.size != 0 ? names_copy(n, e.error, &slot->error, err) : LB_OK;
 }
 
-static lb_status slot_fill(const lb_map *map, lb_map_names *n, name_slot *slot, lb_error *err)
+/* All but the path. */
+static lb_status slot_fill(const lb_map *map, lb_map_names *n, uint64_t index, name_slot *slot, lb_error *err)
 {
     lb_map_cell c;
     lb_str hash;
-    LB_TRY(lb_map_cell_of(map, slot->index, &c, err));
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
     LB_TRY(slot_words(map, n, c, slot, err));
     LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_CONTENT_HASH, c.row, &hash, err));
-    return hash.size != 0 ? names_copy(n, hash, &slot->content_hash, err) : LB_OK;
+    if (hash.size != 0)
+        LB_TRY(names_copy(n, hash, &slot->content_hash, err));
+    slot->has_words = true;
+    return LB_OK;
 }
 
 /* With the lock held. */
@@ -130,25 +134,29 @@ static lb_status names_slot(lb_map *map, uint64_t index, name_slot **out, lb_err
     lb_map_names *n = map->names;
     LB_TRY(names_grow(n, err));
     size_t at = names_at(n->table, n->cap, index);
-    *out = n->table[at];
+    *out = n->table[at].slot;
     if (*out != NULL)
         return LB_OK;
     name_slot *slot = lb_arena_alloc(&n->arena, 1, sizeof *slot);
     if (slot == NULL)
         return lb_arena_fail(&n->arena, err);
-    slot->index = index;
-    LB_TRY(slot_fill(map, n, slot, err));
-    n->table[at] = *out = slot;
+    lb_str path;
+    LB_TRY(lb_map_view_path(map, index, &path, err));
+    LB_TRY(names_copy(n, path, &slot->path, err));
+    n->table[at] = (struct named){ index, slot };
+    *out = slot;
     n->count++;
     return LB_OK;
 }
 
-static lb_status get_slot(const lb_map *map, uint64_t index, const name_slot **out, lb_error *err)
+static lb_status get_slot(const lb_map *map, uint64_t index, bool words, const name_slot **out, lb_error *err)
 {
-    lb_map *m = (lb_map *)(uintptr_t)map;    /* the names are a cache: to its user the map is constant */
+    lb_map *m = (lb_map *)(uintptr_t)map; /* the names are a cache: to its user the map is constant */
     name_slot *slot = NULL;
     (void)pthread_mutex_lock(&m->lock);
     lb_status status = names_slot(m, index, &slot, err);
+    if (status == LB_OK && words && !slot->has_words)
+        status = slot_fill(map, m->names, index, slot, err);
     (void)pthread_mutex_unlock(&m->lock);
     *out = slot;
     return status;
@@ -244,17 +252,18 @@ static lb_status columns_of_stats(lb_map_names *n, const lb_colstats *stats, nam
     return LB_OK;
 }
 
-static lb_status fill_columns(const lb_map *map, lb_map_names *n, lb_arena *arena, name_slot *slot, lb_error *err)
+static lb_status fill_columns(const lb_map *map, lb_map_names *n, uint64_t index, lb_arena *arena, name_slot *slot,
+                              lb_error *err)
 {
     lb_colstats stats;
     lb_str bytes;
     struct ArrowSchema schema = { .release = NULL };
-    LB_TRY(lb_map_load_columns(map, slot->index, arena, &stats, err));
-    LB_TRY(lb_map_view_schema(map, slot->index, &bytes, err));
+    LB_TRY(lb_map_load_columns(map, index, arena, &stats, err));
+    LB_TRY(lb_map_view_schema(map, index, &bytes, err));
     if (bytes.size == 0)
         return columns_of_stats(n, &stats, slot, err);
     if (lb_ipc_decode_schema(bytes.at, bytes.size, &schema, NULL) != LB_OK)
-        return lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)slot->index);
+        return lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)index);
     lb_status status = columns_of_schema(n, &schema, &stats, slot, err);
     schema.release(&schema);
     return status;
@@ -269,7 +278,7 @@ static lb_status get_columns(const lb_map *map, uint64_t index, const name_slot 
     (void)pthread_mutex_lock(&m->lock);
     lb_status status = names_slot(m, index, &slot, err);
     if (status == LB_OK && !slot->has_columns)
-        status = fill_columns(map, m->names, &arena, slot, err);
+        status = fill_columns(map, m->names, index, &arena, slot, err);
     if (status == LB_OK)
         slot->has_columns = true;
     (void)pthread_mutex_unlock(&m->lock);
@@ -286,7 +295,8 @@ static lb_status count_columns(const lb_map *map, uint64_t index, uint64_t *out,
     LB_TRY(lb_map_view_schema(map, index, &schema, err));
     if (schema.size != 0)
         return lb_map_count_schema_fields(schema, out)
-            ? LB_OK : lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)index);
+                   ? LB_OK
+                   : lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)index);
     if (map->extended)
         return lb_map_count_columns(map, index, out, err);
     LB_TRY(get_columns(map, index, &slot, err));
@@ -327,9 +337,18 @@ lb_status lb_map_get_info(const lb_map *map, lb_map_info *out, lb_error *err)
     lb_error_clear(err);
     const lb_map_header *h = &map->header;
     lb_map_info info = {
-        .files = map->count, .rows = map->total_rows, .bytes = map->total_bytes, .failed = map->failed,
-        .stride = h->stride, .fingerprint = h->fingerprint, .created_ns = h->created_ns, .map_schema = map->map_schema,
-        .extended = map->extended, .file_bytes = map->size, .options_json = h->options_json.at, .writer = h->writer.at,
+        .files = map->count,
+        .rows = map->total_rows,
+        .bytes = map->total_bytes,
+        .failed = map->failed,
+        .stride = h->stride,
+        .fingerprint = h->fingerprint,
+        .created_ns = h->created_ns,
+        .map_schema = map->map_schema,
+        .extended = map->extended,
+        .file_bytes = map->size,
+        .options_json = h->options_json.at,
+        .writer = h->writer.at,
     };
     return give(out, &info, sizeof info, err);
 }
@@ -343,7 +362,7 @@ lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb
     lb_entry_info info = { .struct_size = sizeof info };
     lb_error_clear(err);
     LB_TRY(lb_map_cell_of(map, index, &c, err));
-    LB_TRY(get_slot(map, index, &slot, err));
+    LB_TRY(get_slot(map, index, true, &slot, err));
     info.path = slot->path;
     info.format = slot->format;
     info.locator = slot->locator;
@@ -386,7 +405,8 @@ lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_c
 
 /* ---------------------------------------------------------------- locating */
 
-/* The block that holds a row. One search; the order of the blocks is not checked here, but what is given holds the row. */
+/* The block that holds a row. One search; the order of the blocks is not checked here, but what is given holds the
+ * row. */
 static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb_place *out, lb_error *err)
 {
     lb_blocks b;
@@ -414,15 +434,23 @@ static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb
     return status;
 }
 
-static lb_status locate(const lb_map *map, uint64_t index, uint64_t global_row, uint64_t file_row, lb_place *out, lb_error *err)
+static lb_status locate(const lb_map *map, uint64_t index, uint64_t global_row, uint64_t file_row, lb_place *out,
+                        lb_error *err)
 {
     lb_map_cell c;
     const name_slot *slot;
-    lb_place place = { .entry = index, .global_row = global_row, .file_row = file_row, .block = -1, .row_in_block = -1,
-                       .block_first_row = -1, .block_rows = -1, .block_first_byte = -1, .block_bytes = -1,
+    lb_place place = { .entry = index,
+                       .global_row = global_row,
+                       .file_row = file_row,
+                       .block = -1,
+                       .row_in_block = -1,
+                       .block_first_row = -1,
+                       .block_rows = -1,
+                       .block_first_byte = -1,
+                       .block_bytes = -1,
                        .block_first_line = -1 };
     LB_TRY(lb_map_cell_of(map, index, &c, err));
-    LB_TRY(get_slot(map, index, &slot, err));
+    LB_TRY(get_slot(map, index, false, &slot, err));
     place.path = slot->path;
     LB_TRY(locate_block(map, c, file_row, &place, err));
     return give(out, &place, sizeof place, err);
@@ -444,7 +472,7 @@ lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_ro
     LB_TRY(lb_map_find_path(map, lb_str_of(path), &index, err));
     LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
     if (file_row >= rows)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu rows", (unsigned long long)file_row,
-                       path, (unsigned long long)rows);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu rows",
+                       (unsigned long long)file_row, path, (unsigned long long)rows);
     return locate(map, index, first + file_row, file_row, out, err);
 }

@@ -1,23 +1,23 @@
-/* The Arrow IPC file of a map, read in place: footer, schema and batch headers are flatbuffers, walked here with every
- * position checked. A general flatbuffers verifier is not used since one table may be referred to many times: a footer of a
- * kilobyte can describe more fields than there are atoms, and a verifier visits each. Here the number of fields visited is
- * capped, and nothing but the fields of map_schema.h is kept. */
+/* The Arrow IPC file of a map, read in place: footer, schema and batch headers are flatbuffers, walked here with
+ * every position checked. A general flatbuffers verifier is not used since one table may be referred to many times:
+ * a footer of a kilobyte can describe more fields than there are atoms, and a verifier visits each. Here the number
+ * of fields visited is capped, and nothing but the fields of map_schema.h is kept. */
 #include <stdlib.h>
 
 #include "lake/map_private.h"
 
 #define MAGIC "ARROW1"
 #define MAGIC_SIZE 6
-#define MAX_FIELDS 4096         /* of a map's schema, nested ones counted; ours has about 100 */
+#define MAX_FIELDS 4096 /* of a map's schema, nested ones counted; ours has about 100 */
 #define MAX_DEPTH 32
-#define MAX_METADATA 1024       /* pairs */
-#define BLOCK_SIZE 24           /* struct Block: offset i64, metadata length i32, 4 bytes, body length i64 */
+#define MAX_METADATA 1024 /* pairs */
+#define BLOCK_SIZE 24     /* struct Block: offset i64, metadata length i32, 4 bytes, body length i64 */
 
 /* A flatbuffer. Positions count from its beginning; 0 is never a table's or a vector's position. */
 typedef struct flat {
     const uint8_t *at;
     uint64_t size;
-    bool bad;                   /* sticky */
+    bool bad; /* sticky */
 } flat;
 
 static uint64_t flat_read(flat *f, uint64_t pos, unsigned width)
@@ -95,26 +95,74 @@ static lb_str flat_string(flat *f, uint64_t table, unsigned id)
 
 /* ---------------------------------------------------------------- the schema */
 
-enum {    /* type_type of a Field */
-    FLAT_NULL = 1, FLAT_INT, FLAT_FLOAT, FLAT_BINARY, FLAT_UTF8, FLAT_BOOL, FLAT_DECIMAL, FLAT_DATE, FLAT_TIME, FLAT_TIMESTAMP,
-    FLAT_INTERVAL, FLAT_LIST, FLAT_STRUCT, FLAT_UNION, FLAT_FIXED_BINARY, FLAT_FIXED_LIST, FLAT_MAP, FLAT_DURATION,
-    FLAT_LARGE_BINARY, FLAT_LARGE_UTF8, FLAT_LARGE_LIST, FLAT_RUN_END, FLAT_BINARY_VIEW, FLAT_UTF8_VIEW, FLAT_LIST_VIEW,
-    FLAT_LARGE_LIST_VIEW, FLAT_TYPES
+enum { /* type_type of a Field */
+       FLAT_NULL = 1,
+       FLAT_INT,
+       FLAT_FLOAT,
+       FLAT_BINARY,
+       FLAT_UTF8,
+       FLAT_BOOL,
+       FLAT_DECIMAL,
+       FLAT_DATE,
+       FLAT_TIME,
+       FLAT_TIMESTAMP,
+       FLAT_INTERVAL,
+       FLAT_LIST,
+       FLAT_STRUCT,
+       FLAT_UNION,
+       FLAT_FIXED_BINARY,
+       FLAT_FIXED_LIST,
+       FLAT_MAP,
+       FLAT_DURATION,
+       FLAT_LARGE_BINARY,
+       FLAT_LARGE_UTF8,
+       FLAT_LARGE_LIST,
+       FLAT_RUN_END,
+       FLAT_BINARY_VIEW,
+       FLAT_UTF8_VIEW,
+       FLAT_LIST_VIEW,
+       FLAT_LARGE_LIST_VIEW,
+       FLAT_TYPES
 };
 
 /* Buffers of each type; -1: not of a fixed number, or unknown. */
 static const int8_t flat_buffers[FLAT_TYPES] = {
-    [0] = -1, [FLAT_NULL] = 0, [FLAT_INT] = 2, [FLAT_FLOAT] = 2, [FLAT_BINARY] = 3, [FLAT_UTF8] = 3, [FLAT_BOOL] = 2,
-    [FLAT_DECIMAL] = 2, [FLAT_DATE] = 2, [FLAT_TIME] = 2, [FLAT_TIMESTAMP] = 2, [FLAT_INTERVAL] = 2, [FLAT_LIST] = 2,
-    [FLAT_STRUCT] = 1, [FLAT_UNION] = -1, [FLAT_FIXED_BINARY] = 2, [FLAT_FIXED_LIST] = 1, [FLAT_MAP] = 2,
-    [FLAT_DURATION] = 2, [FLAT_LARGE_BINARY] = 3, [FLAT_LARGE_UTF8] = 3, [FLAT_LARGE_LIST] = 2, [FLAT_RUN_END] = 0,
-    [FLAT_BINARY_VIEW] = -1, [FLAT_UTF8_VIEW] = -1, [FLAT_LIST_VIEW] = 3, [FLAT_LARGE_LIST_VIEW] = 3,
+    [0] = -1,
+    [FLAT_NULL] = 0,
+    [FLAT_INT] = 2,
+    [FLAT_FLOAT] = 2,
+    [FLAT_BINARY] = 3,
+    [FLAT_UTF8] = 3,
+    [FLAT_BOOL] = 2,
+    [FLAT_DECIMAL] = 2,
+    [FLAT_DATE] = 2,
+    [FLAT_TIME] = 2,
+    [FLAT_TIMESTAMP] = 2,
+    [FLAT_INTERVAL] = 2,
+    [FLAT_LIST] = 2,
+    [FLAT_STRUCT] = 1,
+    [FLAT_UNION] = -1,
+    [FLAT_FIXED_BINARY] = 2,
+    [FLAT_FIXED_LIST] = 1,
+    [FLAT_MAP] = 2,
+    [FLAT_DURATION] = 2,
+    [FLAT_LARGE_BINARY] = 3,
+    [FLAT_LARGE_UTF8] = 3,
+    [FLAT_LARGE_LIST] = 2,
+    [FLAT_RUN_END] = 0,
+    [FLAT_BINARY_VIEW] = -1,
+    [FLAT_UTF8_VIEW] = -1,
+    [FLAT_LIST_VIEW] = 3,
+    [FLAT_LARGE_LIST_VIEW] = 3,
 };
 
 /* The file's fields in the order of a depth-first walk, which is the order of nodes and buffers in a batch. */
 typedef struct plan {
     size_t n;
-    struct { int16_t id, parent; int8_t buffers; } items[MAX_FIELDS];    /* id -1: not one of ours */
+    struct {
+        int16_t id, parent;
+        int8_t buffers;
+    } items[MAX_FIELDS]; /* id -1: not one of ours */
     bool seen[LB_MAP_N_FIELDS];
     unsigned n_columns;
 } plan;
@@ -125,19 +173,32 @@ static bool flat_is(flat *f, uint64_t field, unsigned kind, lb_map_type want)
     unsigned bits = type == 0 ? 0 : (unsigned)flat_scalar(f, type, 0, kind == FLAT_FLOAT ? 2 : 4);
     bool is_signed = kind == FLAT_INT && type != 0 && flat_scalar(f, type, 1, 1) != 0;
     switch (want) {
-    case LB_MAP_UTF8: return kind == FLAT_UTF8;
-    case LB_MAP_BINARY: return kind == FLAT_BINARY;
-    case LB_MAP_BOOL: return kind == FLAT_BOOL;
-    case LB_MAP_U8: return kind == FLAT_INT && bits == 8 && !is_signed;
-    case LB_MAP_U32: return kind == FLAT_INT && bits == 32 && !is_signed;
-    case LB_MAP_U64: return kind == FLAT_INT && bits == 64 && !is_signed;
-    case LB_MAP_I32: return kind == FLAT_INT && bits == 32 && is_signed;
-    case LB_MAP_I64: return kind == FLAT_INT && bits == 64 && is_signed;
-    case LB_MAP_F64: return kind == FLAT_FLOAT && bits == 2;
-    case LB_MAP_FIXED16: return kind == FLAT_FIXED_BINARY && bits == 16;
-    case LB_MAP_FIXED32: return kind == FLAT_FIXED_BINARY && bits == 32;
-    case LB_MAP_STRUCT: return kind == FLAT_STRUCT;
-    case LB_MAP_LIST: return kind == FLAT_LIST;
+    case LB_MAP_UTF8:
+        return kind == FLAT_UTF8;
+    case LB_MAP_BINARY:
+        return kind == FLAT_BINARY;
+    case LB_MAP_BOOL:
+        return kind == FLAT_BOOL;
+    case LB_MAP_U8:
+        return kind == FLAT_INT && bits == 8 && !is_signed;
+    case LB_MAP_U32:
+        return kind == FLAT_INT && bits == 32 && !is_signed;
+    case LB_MAP_U64:
+        return kind == FLAT_INT && bits == 64 && !is_signed;
+    case LB_MAP_I32:
+        return kind == FLAT_INT && bits == 32 && is_signed;
+    case LB_MAP_I64:
+        return kind == FLAT_INT && bits == 64 && is_signed;
+    case LB_MAP_F64:
+        return kind == FLAT_FLOAT && bits == 2;
+    case LB_MAP_FIXED16:
+        return kind == FLAT_FIXED_BINARY && bits == 16;
+    case LB_MAP_FIXED32:
+        return kind == FLAT_FIXED_BINARY && bits == 32;
+    case LB_MAP_STRUCT:
+        return kind == FLAT_STRUCT;
+    case LB_MAP_LIST:
+        return kind == FLAT_LIST;
     }
     return false;
 }
@@ -155,7 +216,8 @@ static int plan_find(const plan *p, int parent, lb_str name)
     return -1;
 }
 
-static lb_status plan_field(lb_map *map, flat *f, uint64_t field, int id, int parent, unsigned depth, plan *p, lb_error *err)
+static lb_status plan_field(lb_map *map, flat *f, uint64_t field, int id, int parent, unsigned depth, plan *p,
+                            lb_error *err)
 {
     unsigned kind = (unsigned)flat_scalar(f, field, 2, 1);
     lb_str name = flat_string(f, field, 0);
@@ -217,7 +279,8 @@ static lb_status plan_schema(lb_map *map, flat *f, uint64_t schema, plan *p, lb_
         lb_str name = f->bad ? (lb_str){ "", 0 } : flat_string(f, field, 0);
         int id = i < LB_MAP_BY_POSITION ? (int)i : plan_find(p, -1, name);
         /* Further columns of a map that is not ours, and the names of the first seven again, are somebody's own. */
-        if (i >= LB_MAP_BY_POSITION && id >= 0 && id != LB_MAP_F_CONTENT_HASH && (!map->extended || id < LB_MAP_BY_POSITION))
+        if (i >= LB_MAP_BY_POSITION && id >= 0 && id != LB_MAP_F_CONTENT_HASH &&
+            (!map->extended || id < LB_MAP_BY_POSITION))
             id = -1;
         LB_TRY(plan_field(map, f, field, id, -1, 0, p, err));
     }
@@ -325,7 +388,8 @@ static lb_status take_arrays(lb_map *map, flat *f, uint64_t batch, const body *i
             continue;
         lb_map_array *a = &out->fields[id];
         if (!take_array(f, nodes + 16 * i, buffers + 16 * first, in, (unsigned)id, a))
-            return lb_map_fail(map, err, "a buffer of column '%s' is missing, misplaced or too short", lb_map_fields[id].name);
+            return lb_map_fail(map, err, "a buffer of column '%s' is missing, misplaced or too short",
+                               lb_map_fields[id].name);
         uint64_t want = parent < 0 ? out->count : out->fields[parent].length;
         if ((parent < 0 || lb_map_fields[parent].type == LB_MAP_STRUCT) && a->length != want)
             return lb_map_fail(map, err, "column '%s' has another length than its batch", lb_map_fields[id].name);
@@ -347,8 +411,8 @@ static lb_status grow_batches(lb_map *map, lb_error *err)
     return LB_OK;
 }
 
-/* One batch; `*end`: where the one before it ended. Batches neither overlap nor go back, so that their number is bounded by
- * the file's size. */
+/* One batch; `*end`: where the one before it ended. Batches neither overlap nor go back, so that their number is
+ * bounded by the file's size. */
 static lb_status read_batch(lb_map *map, flat *footer, uint64_t block, const plan *p, uint64_t *end, lb_error *err)
 {
     uint64_t offset = flat_read(footer, block, 8), head = flat_read(footer, block + 8, 4);

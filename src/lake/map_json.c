@@ -62,7 +62,8 @@ lb_status lb_map_print_stats(const lb_entry *entry, bool full, lb_buf *out, lb_e
 /* ---------------------------------------------------------------- row_groups_json */
 
 /* Pages of one chunk, from *page on; pages stand in the order of blocks and columns. Without all first rows, none. */
-static lb_status json_pages(const lb_pages *p, uint64_t *page, uint64_t block, uint64_t column, lb_buf *out, lb_error *err)
+static lb_status json_pages(const lb_pages *p, uint64_t *page, uint64_t block, uint64_t column, lb_buf *out,
+                            lb_error *err)
 {
     uint64_t from = *page, to = from;
     bool known = true;
@@ -93,9 +94,9 @@ static lb_status json_chunks(const lb_entry *e, uint64_t block, uint64_t *page, 
 static lb_status json_block(const lb_entry *e, uint64_t i, bool physical, uint64_t *page, lb_buf *out, lb_error *err)
 {
     const lb_blocks *b = &e->blocks;
-    LB_TRY(lb_buf_printf(out, err, "%s{\"ordinal\":%llu,\"first_row\":%llu,\"row_count\":%llu,\"first_byte\":",
-                         i == 0 ? "" : ",", (unsigned long long)i, (unsigned long long)b->first_row[i],
-                         (unsigned long long)b->row_count[i]));
+    LB_TRY(lb_buf_printf(
+        out, err, "%s{\"ordinal\":%llu,\"first_row\":%llu,\"row_count\":%llu,\"first_byte\":", i == 0 ? "" : ",",
+        (unsigned long long)i, (unsigned long long)b->first_row[i], (unsigned long long)b->row_count[i]));
     if (physical)
         LB_TRY(lb_buf_printf(out, err, "%llu", (unsigned long long)b->first_byte[i]));
     else
@@ -112,7 +113,8 @@ lb_status lb_map_print_row_groups(const lb_entry *entry, bool full, lb_buf *out,
 {
     bool physical = entry->blocks.first_byte != NULL && !lb_str_is(entry->locator, "record_batch") &&
                     !lb_str_is(entry->locator, "sheet_row");
-    uint64_t page = 0, n = full && entry->container.size == 0 && !lb_str_is(entry->locator, "fragment") ? entry->blocks.count : 0;
+    uint64_t page = 0,
+             n = full && entry->container.size == 0 && !lb_str_is(entry->locator, "fragment") ? entry->blocks.count : 0;
     LB_TRY(lb_buf_append_str(out, "[", err));
     for (uint64_t i = 0; i < n; i++)
         LB_TRY(json_block(entry, i, physical, &page, out, err));

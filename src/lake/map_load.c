@@ -1,6 +1,6 @@
-/* Loading a map and finding entries in it. The file is mapped into memory: a map is only ever replaced by rename (io/save.h),
- * never written in place, so the mapped file cannot shrink under a reader; were someone else to cut it off, the process
- * would be killed, which is why data files are never mapped. */
+/* Loading a map and finding entries in it. The file is mapped into memory: a map is only ever replaced by rename
+ * (io/save.h), never written in place, so the mapped file cannot shrink under a reader; were someone else to cut it
+ * off, the process would be killed, which is why data files are never mapped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -42,12 +42,15 @@ lb_status lb_map_fail(const lb_map *map, lb_error *err, const char *fmt, ...)
 
 /* ---------------------------------------------------------------- what the metadata says */
 
-typedef struct meta {    /* as read; checked when all of it is there */
-    lb_str kind, version, map_schema, stride, fingerprint, stats, stats_columns, ext, files, rows, bytes, created, union_schema,
-        interop;
+typedef struct meta { /* as read; checked when all of it is there */
+    lb_str kind, version, map_schema, stride, fingerprint, stats, stats_columns, ext, files, rows, bytes, created,
+        union_schema, interop;
 } meta;
 
-static const struct { const char *key; size_t at; } meta_keys[] = {
+static const struct {
+    const char *key;
+    size_t at;
+} meta_keys[] = {
     { "bazan.kind", offsetof(meta, kind) },
     { "bazan.version", offsetof(meta, version) },
     { "bazan.map_schema", offsetof(meta, map_schema) },
@@ -367,7 +370,7 @@ lb_status lb_map_cell_of(const lb_map *map, uint64_t index, lb_map_cell *out, lb
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "the map has %llu entries; there is no entry %llu",
                        (unsigned long long)map->count, (unsigned long long)index);
     size_t low = 0, high = map->n_batches;
-    while (high - low > 1) {    /* the batch `low` begins at or before the entry */
+    while (high - low > 1) { /* the batch `low` begins at or before the entry */
         size_t middle = low + (high - low) / 2;
         if (map->batches[middle].first_entry <= index)
             low = middle;
@@ -378,7 +381,8 @@ lb_status lb_map_cell_of(const lb_map *map, uint64_t index, lb_map_cell *out, lb
     return LB_OK;
 }
 
-lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out, lb_error *err)
+lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out,
+                          lb_error *err)
 {
     const lb_map_array *a = &batch->fields[id];
     *out = (lb_str){ "", 0 };
@@ -392,7 +396,8 @@ lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned
     return LB_OK;
 }
 
-lb_status lb_map_text_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out, lb_error *err)
+lb_status lb_map_text_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out,
+                         lb_error *err)
 {
     LB_TRY(lb_map_bytes_at(map, batch, id, row, out, err));
     if (lb_utf8_valid_prefix((const uint8_t *)out->at, out->size) != out->size)
@@ -434,7 +439,8 @@ lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, 
     return lb_map_fail(map, err, "path leaves the lake: '%s'", shown);
 }
 
-lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows, lb_error *err)
+lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows,
+                           lb_error *err)
 {
     lb_map_cell c;
     uint64_t end;
@@ -447,17 +453,24 @@ lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_gl
     return LB_OK;
 }
 
-/* Damaged maps may not be sorted: then a path may not be found, and nothing worse. */
-lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, lb_error *err)
+static lb_status not_found(lb_str rel_path, lb_error *err)
+{
+    char shown[200];
+    lb_copy_text(shown, sizeof shown, rel_path.at, rel_path.size);
+    return lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "the map has no entry '%s'", shown);
+}
+
+/* Through the order of paths, of maps that are not sorted. */
+static lb_status find_ordered(const lb_map *map, lb_str rel_path, uint64_t *index, lb_error *err)
 {
     uint64_t low = 0, high = map->count;
     while (low < high) {
-        uint64_t middle = low + (high - low) / 2, entry = map->path_order != NULL ? map->path_order[middle] : middle;
+        uint64_t middle = low + (high - low) / 2;
         lb_str path;
-        LB_TRY(path_at(map, entry, &path, err));
+        LB_TRY(path_at(map, map->path_order[middle], &path, err));
         int c = lb_str_compare(path, rel_path);
         if (c == 0) {
-            *index = entry;
+            *index = map->path_order[middle];
             return LB_OK;
         }
         if (c < 0)
@@ -465,31 +478,110 @@ lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, 
         else
             high = middle;
     }
-    char shown[200];
-    lb_copy_text(shown, sizeof shown, rel_path.at, rel_path.size);
-    return lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "the map has no entry '%s'", shown);
+    return not_found(rel_path, err);
 }
 
-lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_error *err)
+/* How many of `count` rows of a batch have a path at or before the one asked for. */
+static lb_status count_paths(const lb_map *map, const lb_map_batch *b, uint64_t count, lb_str rel_path, uint64_t *out,
+                             lb_error *err)
 {
-    uint64_t low = 0, high = map->count, first, rows;
-    if (row >= map->total_rows)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu rows", (unsigned long long)row,
-                       (unsigned long long)map->total_rows);
-    while (low < high) {    /* the last entry that begins at or before the row; those without rows come before it */
+    uint64_t low = 0, high = count;
+    while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        LB_TRY(lb_map_view_rows(map, middle, &first, &rows, err));
-        if (first <= row)
+        lb_str path;
+        LB_TRY(lb_map_bytes_at(map, b, LB_MAP_F_REL_PATH, middle, &path, err));
+        if (lb_str_compare(path, rel_path) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *out = low;
+    return LB_OK;
+}
+
+/* The batch first, then the row in it. Damaged maps may not be sorted: then a path may not be found, and nothing
+ * worse. */
+lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, lb_error *err)
+{
+    size_t low = 0, high = map->n_batches;
+    uint64_t n;
+    if (map->path_order != NULL)
+        return find_ordered(map, rel_path, index, err);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        LB_TRY(count_paths(map, &map->batches[middle], 1, rel_path, &n, err));
+        if (n == 1)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == 0)
+        return not_found(rel_path, err);
+    const lb_map_batch *b = &map->batches[low - 1];
+    lb_str path = { "", 0 };
+    LB_TRY(count_paths(map, b, b->count, rel_path, &n, err));
+    if (n > 0)
+        LB_TRY(lb_map_bytes_at(map, b, LB_MAP_F_REL_PATH, n - 1, &path, err));
+    if (n == 0 || !lb_str_equal(path, rel_path))
+        return not_found(rel_path, err);
+    *index = b->first_entry + n - 1;
+    return LB_OK;
+}
+
+/* How many of `count` numbers, which ascend, are at or below one. */
+static uint64_t count_rows(const uint64_t *first_rows, uint64_t count, uint64_t row)
+{
+    uint64_t low = 0;
+    while (count > 0) {
+        uint64_t half = count / 2;
+        if (first_rows[low + half] <= row) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return low;
+}
+
+static const uint64_t *batch_rows(const lb_map_batch *b)
+{
+    return (const uint64_t *)(const void *)b->fields[LB_MAP_F_FIRST_GLOBAL_ROW].data;
+}
+
+/* How many entries begin at or before a row. */
+static uint64_t entries_up_to(const lb_map *map, uint64_t row)
+{
+    if (map->first_rows != NULL)
+        return count_rows(map->first_rows, map->count, row);
+    size_t low = 0, high = map->n_batches;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (batch_rows(&map->batches[middle])[0] <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    const lb_map_batch *b = &map->batches[low - 1];
+    return b->first_entry + count_rows(batch_rows(b), b->count, row);
+}
+
+lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_error *err)
+{
+    uint64_t first, rows;
+    if (row >= map->total_rows)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu rows",
+                       (unsigned long long)row, (unsigned long long)map->total_rows);
+    uint64_t n = entries_up_to(map, row);
+    if (n == 0)
         return lb_map_fail(map, err, "its entries do not begin at row 0");
-    /* An entry without rows that begins where the next one does sorts before it, so the last of them has the row. */
-    LB_TRY(lb_map_view_rows(map, low - 1, &first, &rows, err));
-    if (row - first >= rows || row < first)
+    /* An entry without rows begins where the next one does and stands before it, so that the last of them has the
+     * row. */
+    LB_TRY(lb_map_view_rows(map, n - 1, &first, &rows, err));
+    if (row < first || row - first >= rows)
         return lb_map_fail(map, err, "its global rows have a gap at row %llu", (unsigned long long)row);
-    *index = low - 1;
+    *index = n - 1;
     return LB_OK;
 }

@@ -7,13 +7,13 @@
 #include "lake/map.h"
 #include "lake/map_schema.h"
 
-/* One field of one batch, as pointers into the file. Checked when loaded: every buffer lies inside its batch, is aligned to
- * 8 bytes and holds `length` values. What offsets say is checked on access. */
+/* One field of one batch, as pointers into the file. Checked when loaded: every buffer lies inside its batch, is
+ * aligned to 8 bytes and holds `length` values. What offsets say is checked on access. */
 typedef struct lb_map_array {
-    bool present;                /* the file has this field */
+    bool present; /* the file has this field */
     uint64_t length, null_count;
-    const uint8_t *validity;     /* bits; NULL: no nulls */
-    const int32_t *offsets;      /* length + 1, of text, binary and lists */
+    const uint8_t *validity; /* bits; NULL: no nulls */
+    const int32_t *offsets;  /* length + 1, of text, binary and lists */
     const uint8_t *data;
     uint64_t data_size;
 } lb_map_array;
@@ -28,21 +28,21 @@ typedef struct lb_map_names lb_map_names;
 struct lb_map {
     const uint8_t *bytes;
     uint64_t size;
-    bool mapped;                 /* by mmap; else `own` holds the bytes */
+    bool mapped; /* by mmap; else `own` holds the bytes */
     lb_buf own;
     lb_arena arena;
-    const char *path;            /* for messages */
+    const char *path; /* for messages */
     lb_map_header header;
-    int map_schema;              /* 1, 2, 3 */
-    bool extended;               /* the columns of ours are there */
+    int map_schema; /* 1, 2, 3 */
+    bool extended;  /* the columns of ours are there */
     uint64_t count, total_rows, total_bytes, failed;
     size_t n_batches, cap_batches;
-    lb_map_batch *batches;       /* malloc'ed; none is empty */
-    uint64_t *first_rows;        /* maps that are not ours: worked out on load (LM-107); else NULL */
-    uint64_t *path_order;        /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
+    lb_map_batch *batches; /* malloc'ed; none is empty */
+    uint64_t *first_rows;  /* maps that are not ours: worked out on load (LM-107); else NULL */
+    uint64_t *path_order;  /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
 
-    pthread_mutex_t lock;        /* of `names` */
-    lb_map_names *names;         /* strings the public calls lend */
+    pthread_mutex_t lock; /* of `names` */
+    lb_map_names *names;  /* strings the public calls lend */
 };
 
 /* A value's place: batch and row in it. */
@@ -60,9 +60,11 @@ static inline bool lb_map_is_valid(const lb_map_array *a, uint64_t row)
 }
 
 /* Bytes of text or binary; of nulls and missing columns none. Errors: CORRUPT. */
-lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out, lb_error *err);
+lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out,
+                          lb_error *err);
 /* The same, which has to be UTF-8. */
-lb_status lb_map_text_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out, lb_error *err);
+lb_status lb_map_text_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out,
+                         lb_error *err);
 
 /* Items [*first, *first + *count) of a list's row lie inside its child. Errors: CORRUPT. */
 lb_status lb_map_list_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, uint64_t *first,
@@ -106,7 +108,8 @@ lb_status lb_map_reference_finish(lb_map *map, lb_error *err);
 void lb_map_reference_formats(lb_entry *entry);
 lb_status lb_map_reference_blocks(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_blocks *out, lb_error *err);
 lb_status lb_map_reference_chunks(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_entry *out, lb_error *err);
-lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_colstats *out, lb_error *err);
+lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_colstats *out,
+                                   lb_error *err);
 
 /* map_json.c: the two JSON columns of an entry, appended. */
 lb_status lb_map_print_stats(const lb_entry *entry, bool full, lb_buf *out, lb_error *err);

@@ -1,5 +1,5 @@
-/* Maps in the reference's layouts of 5, 7 and 8 columns (lake-map.md 4.1 to 4.3): locators and statistics are JSON text,
- * turned into the typed form on access. */
+/* Maps in the reference's layouts of 5, 7 and 8 columns (lake-map.md 4.1 to 4.3): locators and statistics are JSON
+ * text, turned into the typed form on access. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,11 +67,22 @@ lb_status lb_map_reference_finish(lb_map *map, lb_error *err)
 
 void lb_map_reference_formats(lb_entry *entry)
 {
-    static const struct { const char *extension, *format, *locator; } known[] = {
-        { "parquet", "parquet", "row_group" }, { "pq", "parquet", "row_group" }, { "feather", "arrow_file", "record_batch" },
-        { "arrow", "arrow_file", "record_batch" }, { "ipc", "arrow_file", "record_batch" }, { "csv", "csv", "record" },
-        { "tsv", "tsv", "record" }, { "psv", "psv", "record" }, { "txt", "txt", "record" }, { "ndjson", "ndjson", "line" },
-        { "xlsx", "xlsx", "sheet_row" }, { "avro", "avro", "avro_block" }, { "orc", "orc", "stripe" },
+    static const struct {
+        const char *extension, *format, *locator;
+    } known[] = {
+        { "parquet", "parquet", "row_group" },
+        { "pq", "parquet", "row_group" },
+        { "feather", "arrow_file", "record_batch" },
+        { "arrow", "arrow_file", "record_batch" },
+        { "ipc", "arrow_file", "record_batch" },
+        { "csv", "csv", "record" },
+        { "tsv", "tsv", "record" },
+        { "psv", "psv", "record" },
+        { "txt", "txt", "record" },
+        { "ndjson", "ndjson", "line" },
+        { "xlsx", "xlsx", "sheet_row" },
+        { "avro", "avro", "avro_block" },
+        { "orc", "orc", "stripe" },
         { "msgpack", "msgpack", "object" },
     };
     lb_str extension = lb_path_extension(entry->rel_path);
@@ -97,7 +108,8 @@ static lb_status parse_cell(const lb_map *map, lb_map_cell cell, unsigned id, js
     if (text.size > MAX_JSON)
         return lb_map_fail_as(map, err, LB_BUDGET, "'%s' of an entry is longer than 16 MiB", lb_map_fields[id].name);
     *out = json_loadb(text.at, text.size, 0, &why);
-    return *out != NULL ? LB_OK : lb_map_fail(map, err, "'%s' of an entry is no JSON: %s", lb_map_fields[id].name, why.text);
+    return *out != NULL ? LB_OK
+                        : lb_map_fail(map, err, "'%s' of an entry is no JSON: %s", lb_map_fields[id].name, why.text);
 }
 
 static bool get_count(const json_t *object, const char *key, uint64_t *out)
@@ -130,9 +142,8 @@ static bool has_pages(const json_t *block)
 {
     size_t i;
     json_t *column;
-    json_array_foreach(json_object_get(block, "columns"), i, column)
-        if (json_array_size(json_object_get(column, "pages")) > 0)
-            return true;
+    json_array_foreach(json_object_get(block, "columns"), i,
+                       column) if (json_array_size(json_object_get(column, "pages")) > 0) return true;
     return false;
 }
 
@@ -159,8 +170,12 @@ lb_status lb_map_reference_blocks(const lb_map *map, lb_map_cell cell, lb_arena 
         if (!fill_block(json_array_get(blocks, i), i, &a))
             status = lb_map_fail(map, err, "'row_groups_json' of an entry has a block without rows");
     if (status == LB_OK && n != 0)
-        *out = (lb_blocks){ .count = n, .first_row = a.first_row, .row_count = a.row_count, .total_byte_size = a.total,
-                            .compressed_size = a.compressed, .first_byte = a.bytes_known ? a.first_byte : NULL,
+        *out = (lb_blocks){ .count = n,
+                            .first_row = a.first_row,
+                            .row_count = a.row_count,
+                            .total_byte_size = a.total,
+                            .compressed_size = a.compressed,
+                            .first_byte = a.bytes_known ? a.first_byte : NULL,
                             .page_indexed = a.page_indexed };
     json_decref(blocks);
     return status;
@@ -174,7 +189,8 @@ static size_t common_columns(const json_t *blocks)
     const json_t *first = json_object_get(json_array_get(blocks, 0), "columns");
     size_t n = json_array_size(first), i;
     json_t *block;
-    json_array_foreach(blocks, i, block) {
+    json_array_foreach(blocks, i, block)
+    {
         const json_t *columns = json_object_get(block, "columns");
         if (json_array_size(columns) != n)
             return 0;
@@ -217,7 +233,7 @@ static lb_status take_chunks(const json_t *blocks, size_t n_columns, lb_arena *a
         nulls[i] = UINT64_MAX;
         if (!get_count(chunk, "offset", &offset[i]) || !get_count(chunk, "length", &length[i]) ||
             offset[i] > out->size_bytes || length[i] > out->size_bytes - offset[i])
-            return LB_OK;    /* chunks that cannot be are left out */
+            return LB_OK; /* chunks that cannot be are left out */
     }
     out->chunks = (lb_chunks){ .count = n, .offset = offset, .length = length, .null_count = nulls };
     return LB_OK;
@@ -269,7 +285,8 @@ static bool take_stat(const char *name, const json_t *from, lb_arena *arena, lb_
     return true;
 }
 
-lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_colstats *out, lb_error *err)
+lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena *arena, lb_colstats *out,
+                                   lb_error *err)
 {
     json_t *stats;
     LB_TRY(parse_cell(map, cell, LB_MAP_F_STATS_JSON, &stats, err));
@@ -281,9 +298,9 @@ lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena
         out->items = lb_arena_alloc(arena, n, sizeof *out->items);
         status = out->items == NULL ? lb_arena_fail(arena, err) : LB_OK;
         if (status == LB_OK)
-            json_object_foreach(columns, name, v)
-                if (status == LB_OK && out->count < n && !take_stat(name, v, arena, &out->items[out->count++]))
-                    status = lb_arena_fail(arena, err);
+            json_object_foreach(columns, name, v) if (status == LB_OK && out->count < n &&
+                                                      !take_stat(name, v, arena, &out->items[out->count++])) status =
+                lb_arena_fail(arena, err);
     }
     json_decref(stats);
     return status;

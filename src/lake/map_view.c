@@ -1,5 +1,5 @@
-/* Entries of a loaded map, lent in place. Everything is checked here, on access, so that opening a map costs nothing for
- * entries nobody asks for. */
+/* Entries of a loaded map, lent in place. Everything is checked here, on access, so that opening a map costs
+ * nothing for entries nobody asks for. */
 #include "base/path.h"
 #include "base/utf8.h"
 #include "lake/map_private.h"
@@ -24,7 +24,7 @@ static validity validity_of(const lb_map_array *a, uint64_t first, uint64_t coun
     if (a->validity == NULL)
         return ALL_VALID;
     uint64_t valid = 0;
-    for (uint64_t i = first; i < first + count; ) {
+    for (uint64_t i = first; i < first + count;) {
         if (i % 8 == 0 && first + count - i >= 8) {
             valid += (uint64_t)__builtin_popcount(a->validity[i / 8]);
             i += 8;
@@ -42,11 +42,12 @@ static lb_status view_optional(const lb_map *map, const lb_map_batch *b, unsigne
 {
     validity v = count == 0 ? NONE_VALID : validity_of(&b->fields[id], first, count);
     *out = v == ALL_VALID ? b->fields[id].data + first * lb_map_type_width((lb_map_type)lb_map_fields[id].type) : NULL;
-    return v == MIXED ? lb_map_fail(map, err, "'%s' of an entry is known for some only", lb_map_fields[id].name) : LB_OK;
+    return v == MIXED ? lb_map_fail(map, err, "'%s' of an entry is known for some only", lb_map_fields[id].name)
+                      : LB_OK;
 }
 
-static lb_status view_optional_u64(const lb_map *map, const lb_map_batch *b, unsigned id, uint64_t first, uint64_t count,
-                                   const uint64_t **out, lb_error *err)
+static lb_status view_optional_u64(const lb_map *map, const lb_map_batch *b, unsigned id, uint64_t first,
+                                   uint64_t count, const uint64_t **out, lb_error *err)
 {
     const uint8_t *at;
     LB_TRY(view_optional(map, b, id, first, count, &at, err));
@@ -54,8 +55,8 @@ static lb_status view_optional_u64(const lb_map *map, const lb_map_batch *b, uns
     return LB_OK;
 }
 
-/* A column in which single values may be null, and null is UINT64_MAX. Our own maps have that number below each null; where
- * another program rewrote the file and put something else there, the values are copied. */
+/* A column in which single values may be null, and null is UINT64_MAX. Our own maps have that number below each
+ * null; where another program rewrote the file and put something else there, the values are copied. */
 static lb_status view_sparse_u64(const lb_map_batch *b, unsigned id, uint64_t first, uint64_t count, lb_arena *arena,
                                  const uint64_t **out, lb_error *err)
 {
@@ -108,8 +109,8 @@ static lb_status check_rows(const lb_map *map, const lb_entry *e, lb_error *err)
     uint64_t next = 0;
     for (uint64_t i = 0; i < e->blocks.count; i++)
         if (e->blocks.first_row[i] != next || !lb_add_u64(next, e->blocks.row_count[i], &next))
-            return lb_map_fail(map, err, "block %llu of '%.*s' does not follow the one before it", (unsigned long long)i,
-                               (int)LB_MIN(e->rel_path.size, 100u), e->rel_path.at);
+            return lb_map_fail(map, err, "block %llu of '%.*s' does not follow the one before it",
+                               (unsigned long long)i, (int)LB_MIN(e->rel_path.size, 100u), e->rel_path.at);
     if (e->blocks.count > 0 && next != e->total_rows)
         return lb_map_fail(map, err, "the blocks of '%.*s' have %llu rows, the file has %llu",
                            (int)LB_MIN(e->rel_path.size, 100u), e->rel_path.at, (unsigned long long)next,
@@ -117,13 +118,14 @@ static lb_status check_rows(const lb_map *map, const lb_entry *e, lb_error *err)
     return LB_OK;
 }
 
-/* Bytes: inside the file where it is plain; in order and apart where blocks lie one after the other. Row groups and record
- * batches may stand in any order. */
+/* Bytes: inside the file where it is plain; in order and apart where blocks lie one after the other. Row groups and
+ * record batches may stand in any order. */
 static lb_status check_bytes(const lb_map *map, const lb_entry *e, lb_error *err)
 {
     const lb_blocks *b = &e->blocks;
     bool groups = lb_str_is(e->locator, "row_group");
-    bool ordered = map->extended && !groups && !lb_str_is(e->locator, "record_batch") && !lb_str_is(e->locator, "fragment");
+    bool ordered =
+        map->extended && !groups && !lb_str_is(e->locator, "record_batch") && !lb_str_is(e->locator, "fragment");
     uint64_t limit = e->container.size == 0 ? e->size_bytes : UINT64_MAX, before = 0;
     for (uint64_t i = 0; b->first_byte != NULL && i < b->count; i++) {
         uint64_t size = groups ? b->compressed_size[i] : b->total_byte_size[i], at = b->first_byte[i];
@@ -145,10 +147,12 @@ lb_status lb_map_view_schema(const lb_map *map, uint64_t index, lb_str *out, lb_
     if (!lb_map_is_valid(&c.batch->fields[LB_MAP_F_ARROW_SCHEMA], c.row) && lb_map_is_valid(refs, c.row)) {
         uint32_t ref = *u32s(c.batch, LB_MAP_F_SCHEMA_REF, c.row);
         if (ref >= index)
-            return lb_map_fail(map, err, "schema_ref of entry %llu points to no earlier one", (unsigned long long)index);
+            return lb_map_fail(map, err, "schema_ref of entry %llu points to no earlier one",
+                               (unsigned long long)index);
         LB_TRY(lb_map_cell_of(map, ref, &c, err));
         if (!lb_map_is_valid(&c.batch->fields[LB_MAP_F_ARROW_SCHEMA], c.row))
-            return lb_map_fail(map, err, "schema_ref of entry %llu points to one without a schema", (unsigned long long)index);
+            return lb_map_fail(map, err, "schema_ref of entry %llu points to one without a schema",
+                               (unsigned long long)index);
     }
     return lb_map_bytes_at(map, c.batch, LB_MAP_F_ARROW_SCHEMA, c.row, out, err);
 }
@@ -294,7 +298,8 @@ static lb_status check_points(const lb_map *map, lb_map_cell c, uint64_t first, 
     for (uint64_t i = 0; i < p->count; i++) {
         lb_str kind;
         LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_ACCESS_KIND, first + i, &kind, err));
-        bool after = i == 0 || p->member[i] != p->member[i - 1] || p->uncompressed_byte[i] >= p->uncompressed_byte[i - 1];
+        bool after =
+            i == 0 || p->member[i] != p->member[i - 1] || p->uncompressed_byte[i] >= p->uncompressed_byte[i - 1];
         if (!lb_str_equal(kind, p->kind) || !after || p->compressed_byte[i] > e->size_bytes || p->bit[i] > 7)
             return lb_map_fail(map, err, "restart point %llu of '%.*s' is not possible", (unsigned long long)i,
                                (int)LB_MIN(e->rel_path.size, 100u), e->rel_path.at);
@@ -354,7 +359,8 @@ static lb_status view_times(const lb_map *map, lb_map_cell c, lb_entry *e, lb_er
     if (!map->extended) {
         int64_t ms = lb_map_i64_at(b, LB_MAP_F_MTIME_MS, c.row, 0);
         return __builtin_mul_overflow(ms, (int64_t)1000000, &e->mtime_ns)
-            ? lb_map_fail(map, err, "a modification time is not possible") : LB_OK;
+                   ? lb_map_fail(map, err, "a modification time is not possible")
+                   : LB_OK;
     }
     e->mtime_ns = lb_map_i64_at(b, LB_MAP_F_MTIME_NS, c.row, 0);
     e->ctime_ns = lb_map_i64_at(b, LB_MAP_F_CTIME_NS, c.row, INT64_MIN);
@@ -413,7 +419,8 @@ lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_ent
 
 /* ---------------------------------------------------------------- statistics */
 
-/* Fields of `block_columns` stand in the same order as those of `columns`: `id` of the latter, `shift` to the former. */
+/* Fields of `block_columns` stand in the same order as those of `columns`: `id` of the latter, `shift` to the
+ * former. */
 #define BLOCK_SHIFT (LB_MAP_F_BLOCK_COLUMN_NAME - LB_MAP_F_COLUMN_NAME)
 
 static bool take_count(const lb_map_batch *b, unsigned id, uint64_t row, uint64_t *out)
@@ -425,7 +432,9 @@ static bool take_count(const lb_map_batch *b, unsigned id, uint64_t row, uint64_
 static lb_status load_bounds(const lb_map *map, const lb_map_batch *b, unsigned shift, uint64_t row, lb_colstat *out,
                              lb_error *err)
 {
-    static const struct { unsigned id, has; } bounds[] = {
+    static const struct {
+        unsigned id, has;
+    } bounds[] = {
         { LB_MAP_F_COLUMN_MIN_I, LB_MIN_I }, { LB_MAP_F_COLUMN_MAX_I, LB_MAX_I }, { LB_MAP_F_COLUMN_MIN_U, LB_MIN_U },
         { LB_MAP_F_COLUMN_MAX_U, LB_MAX_U }, { LB_MAP_F_COLUMN_MIN_F, LB_MIN_F }, { LB_MAP_F_COLUMN_MAX_F, LB_MAX_F },
         { LB_MAP_F_COLUMN_MIN_B, LB_MIN_B }, { LB_MAP_F_COLUMN_MAX_B, LB_MAX_B },

@@ -1,5 +1,5 @@
-/* Entries → the Arrow IPC file of a map. Batches are built column by column through the table of map_schema.h and closed by
- * their size, so that offsets of 32 bits always suffice. */
+/* Entries → the Arrow IPC file of a map. Batches are built column by column through the table of map_schema.h and
+ * closed by their size, so that offsets of 32 bits always suffice. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #include "lake/map_private.h"
 
 #define DEFAULT_BATCH_BYTES (256u << 20)
-#define FIXED_ENTRY_BYTES 360    /* of an entry without any text or list */
+#define FIXED_ENTRY_BYTES 360 /* of an entry without any text or list */
 
 typedef struct map_writer {
     const lb_map_header *header;
@@ -23,10 +23,10 @@ typedef struct map_writer {
     struct ArrowSchema schema;
     struct ArrowArray batch;
     struct ArrowArray *fields[LB_MAP_N_FIELDS];
-    int code;                    /* first failure of an append; sticky */
-    uint64_t batch_bytes;        /* in the batch so far */
+    int code;             /* first failure of an append; sticky */
+    uint64_t batch_bytes; /* in the batch so far */
     lb_buf stats_json, row_groups_json;
-    uint32_t *schemas;           /* open hash table: entry + 1 that holds a schema */
+    uint32_t *schemas; /* open hash table: entry + 1 that holds a schema */
     size_t n_schemas, cap_schemas;
 } map_writer;
 
@@ -164,7 +164,8 @@ static void put_blocks(map_writer *w, const lb_blocks *b)
     put_many(w, LB_MAP_F_BLOCK_COMPRESSED_SIZE, b->compressed_size, b->count);
     for (uint64_t i = 0; i < b->count; i++) {
         uint64_t bit = b->page_indexed_bit + i;
-        put_uint(w, LB_MAP_F_BLOCK_PAGE_INDEXED, b->page_indexed != NULL && (b->page_indexed[bit / 8] >> (bit % 8) & 1) != 0);
+        put_uint(w, LB_MAP_F_BLOCK_PAGE_INDEXED,
+                 b->page_indexed != NULL && (b->page_indexed[bit / 8] >> (bit % 8) & 1) != 0);
     }
     put_many(w, LB_MAP_F_BLOCK_FIRST_LINE, b->first_line, b->count);
     put_many(w, LB_MAP_F_BLOCK_START_HASH, b->start_hash, b->count);
@@ -227,7 +228,8 @@ static void put_point_bytes(map_writer *w, unsigned id, const int32_t *offsets, 
 {
     bool known = offsets != NULL && offsets[i + 1] > offsets[i];
     put_bytes_if(w, id, known,
-                 known ? (lb_str){ (const char *)data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]) } : LB_STR(""));
+                 known ? (lb_str){ (const char *)data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]) }
+                       : LB_STR(""));
 }
 
 static void put_access_points(map_writer *w, const lb_access_points *p)
@@ -397,7 +399,8 @@ static void begin_batch(map_writer *w)
 static lb_status failed_append(const map_writer *w, lb_error *err)
 {
     if (w->code == EOVERFLOW || w->code == EINVAL)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "what is known of one file is more than a map's column holds (2 GiB)");
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                       "what is known of one file is more than a map's column holds (2 GiB)");
     return lb_fail_nomem(err);
 }
 
@@ -461,12 +464,15 @@ static void meta_int(meta_pairs *m, const char *key, int64_t v)
     meta_text(m, key, (lb_str){ text, lb_print_int64(v, text) });
 }
 
-/* The reference reads `null` as all columns, else a JSON array of names. It knows nothing of statistics by block, so that
- * word has a key of ours. */
+/* The reference reads `null` as all columns, else a JSON array of names. It knows nothing of statistics by block,
+ * so that word has a key of ours. */
 static void meta_stats(meta_pairs *m, lb_str stats)
 {
     bool block = lb_str_is(stats, "block"), all = stats.size == 0 || lb_str_is(stats, "all");
-    meta_text(m, "bazan.stats_columns", block || all ? LB_STR("null") : lb_str_is(stats, "none") ? LB_STR("[]") : stats);
+    meta_text(m, "bazan.stats_columns",
+              block || all               ? LB_STR("null")
+              : lb_str_is(stats, "none") ? LB_STR("[]")
+                                         : stats);
     if (block)
         meta_text(m, "bazan.stats", LB_STR("block"));
 }
@@ -502,7 +508,8 @@ static lb_status make_schema(map_writer *w, lb_error *err)
     lb_buf text;
     lb_buf_init(&text, NULL);
     lb_status status = w->header->union_schema.size == 0
-        ? LB_OK : lb_print_base64(&text, w->header->union_schema.at, w->header->union_schema.size, err);
+                           ? LB_OK
+                           : lb_print_base64(&text, w->header->union_schema.at, w->header->union_schema.size, err);
     if (status == LB_OK) {
         make_pairs(w, (lb_str){ (const char *)text.data, text.size }, &m);
         status = lb_map_make_schema(m.pairs, m.n, &w->schema, err);
@@ -559,8 +566,8 @@ static lb_status order_entries(map_writer *w, lb_error *err)
     return LB_OK;
 }
 
-lb_status lb_map_write(const lb_map_header *header, lb_entry **entries, size_t count, uint64_t batch_bytes, lb_write_fn write,
-                       void *user, lb_error *err)
+lb_status lb_map_write(const lb_map_header *header, lb_entry **entries, size_t count, uint64_t batch_bytes,
+                       lb_write_fn write, void *user, lb_error *err)
 {
     map_writer w = { .header = header, .entries = entries, .count = count };
     lb_buf_init(&w.stats_json, NULL);
