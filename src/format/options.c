@@ -90,10 +90,10 @@ static lb_status options_grow(lb_read_options *o, void *items, size_t n, size_t 
                               lb_error *err)
 {
     *out = items;
-    if (n < *cap)
-        return LB_OK;
     if (n >= OPTIONS_MAX_LIST)
         return lb_fail(err, LB_BUDGET, LB_NOWHERE, "more than %d values of one option", OPTIONS_MAX_LIST);
+    if (n < *cap)
+        return LB_OK;
     size_t more = *cap == 0 ? 8 : *cap * 2;
     void *grown = lb_arena_alloc(&o->arena, more, size);
     if (grown == NULL)
@@ -132,11 +132,11 @@ static lb_status options_flag(const char *name, const char *value, bool *out, lb
     return LB_OK;
 }
 
-/* ---------------------------------------------------------------- one setter an option */
+/* ---------------------------------------------------------------- one setter an option
+ * Each looks at its own value only: whether delimiter, quote and escape agree is seen when all are known. */
 
 static lb_status options_set_delimiter(lb_read_options *o, const char *value, lb_error *err)
 {
-    int quote = (o->set & LB_OPT_QUOTE) != 0 ? o->quote : '"';
     if (strcmp(value, "\\t") == 0 || strcmp(value, "tab") == 0)
         value = "\t";
     size_t n = strlen(value);
@@ -144,8 +144,6 @@ static lb_status options_set_delimiter(lb_read_options *o, const char *value, lb
         return options_refuse("delimiter", "1 to 4 bytes", value, err);
     if (strpbrk(value, "\r\n") != NULL)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "--delimiter takes no line end");
-    if (quote >= 0 && strchr(value, quote) != NULL)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "--delimiter must not contain the quote %c", quote);
     memcpy(o->delimiter, value, n + 1);
     o->set |= LB_OPT_DELIMITER;
     return LB_OK;
@@ -153,12 +151,8 @@ static lb_status options_set_delimiter(lb_read_options *o, const char *value, lb
 
 static lb_status options_set_quote(lb_read_options *o, const char *value, lb_error *err)
 {
-    int quote;
-    if (!options_one_byte(value, &quote))
+    if (!options_one_byte(value, &o->quote))
         return options_refuse("quote", "one ASCII character or none", value, err);
-    if (quote >= 0 && (o->set & LB_OPT_DELIMITER) != 0 && strchr(o->delimiter, quote) != NULL)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "--quote must not be part of the delimiter");
-    o->quote = quote;
     o->set |= LB_OPT_QUOTE;
     return LB_OK;
 }
@@ -389,7 +383,8 @@ static lb_status options_parse_one(lb_read_options *o, char *item, lb_error *err
         item++;
     char *equals = strchr(item, '=');
     if (*item == '\0')
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "name=value is expected between commas (a comma in a value is \\,)");
+        return lb_fail(err, LB_USAGE, LB_NOWHERE,
+                       "name=value is expected between commas; a comma in a value is written \\,");
     if (equals != NULL)
         *equals = '\0';
     return options_set(o, item, equals == NULL ? NULL : equals + 1, err);
@@ -404,7 +399,7 @@ lb_status lb_read_options_parse(lb_read_options *options, const char *text, lb_e
     for (const char *p = text; *p != '\0' && status == LB_OK;) {
         size_t n = 0;
         for (; *p != '\0' && *p != ','; p++) {
-            p += p[0] == '\\' && p[1] == ',';
+            p += p[0] == '\\' && (p[1] == ',' || p[1] == '\\');
             item[n++] = *p;
         }
         item[n] = '\0';

@@ -11,8 +11,8 @@ typedef struct lb_column_decl {
 } lb_column_decl;
 
 enum {    /* which structural options are set */
-    LB_OPT_DELIMITER = 1, LB_OPT_QUOTE = 2, LB_OPT_ESCAPE = 4, LB_OPT_HEADER = 8, LB_OPT_ENCODING = 16, LB_OPT_RAGGED = 32,
-    LB_OPT_SHEET = 64
+    LB_OPT_DELIMITER = 1, LB_OPT_QUOTE = 2, LB_OPT_ESCAPE = 4, LB_OPT_HEADER = 8, LB_OPT_ENCODING = 16,
+    LB_OPT_RAGGED = 32, LB_OPT_SHEET = 64
 };
 
 struct lb_read_options {
@@ -38,7 +38,8 @@ struct lb_read_options {
 enum { LB_VAL_TYPES = 1, LB_VAL_DECIMAL = 2, LB_VAL_NULL = 4, LB_VAL_COLUMN = 8 };
 
 /* Copy of `from` (may be NULL: none set), and of `over` on top of it: what it sets wins. */
-lb_status lb_read_options_merge(const lb_read_options *from, const lb_read_options *over, lb_read_options **out, lb_error *err);
+lb_status lb_read_options_merge(const lb_read_options *from, const lb_read_options *over, lb_read_options **out,
+                                lb_error *err);
 
 /* "name=value,name=value" as `--set` has it after the colon; a comma in a value is written `\,` and
  * a backslash may be written `\\`. */
