@@ -190,8 +190,8 @@ static bool glob_takes(const glob_pattern *g, size_t i, const char *text, size_t
     return element - escape == n && memcmp(p + escape, text, n) == 0;
 }
 
-/* A `**` that took a character stays, but may no longer stand for nothing. Places are visited in ascending order and lead
- * only forwards, so that one that is also reached anew was added as such before. */
+/* A `**` that took a character stays, but may no longer stand for nothing. Places are visited in ascending order and
+ * lead only forwards, so that one that is also reached anew was added as such before. */
 static void glob_stay(const glob_pattern *g, glob_set *to, size_t i)
 {
     to->bits[i / 64] |= UINT64_C(1) << (i % 64);

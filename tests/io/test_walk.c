@@ -27,14 +27,15 @@ static int make_tree(void **state)
     if (mkdtemp(folder) == NULL || chdir(folder) != 0 || lb_context_new(NULL, &cx, NULL) != LB_OK)
         return -1;
     static const char *const folders[] = { "t", "t/a", "t/a-b", "t/a/b", "t/.h", "t/empty", "t/\xFF", "out" };
-    static const char *const files[] = { "t/z.csv", "t/a/x", "t/a-b/x", "t/a/b/y.csv", "t/.h/x", "t/.f.csv", "t/\xFF/\n", "out/o",
-                                         "t/B" };
+    static const char *const files[] = { "t/z.csv", "t/a/x", "t/a-b/x", "t/a/b/y.csv", "t/.h/x", "t/.f.csv",
+                                         "t/\xFF/\n", "out/o", "t/B" };
     for (size_t i = 0; i < LB_COUNT_OF(folders); i++)
         if (mkdir(folders[i], 0777) != 0)
             return -1;
     for (size_t i = 0; i < LB_COUNT_OF(files); i++)
         put(files[i]);
-    return symlink("../out", "t/link") + symlink("../out/o", "t/linked") + symlink("t", "root") + mkfifo("t/pipe", 0666);
+    return symlink("../out", "t/link") + symlink("../out/o", "t/linked") + symlink("t", "root") +
+           mkfifo("t/pipe", 0666);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -75,7 +76,8 @@ static void whole_tree(void **state)
     /* As Python's sorted() over os.fsencode'd paths. */
     static const char *const all[] = { ".f.csv", ".h/x", "B", "a-b/x", "a/b/y.csv", "a/x", "z.csv", "\xFF/\n", NULL };
     const lb_walk_options hidden = { .hidden = true };
-    check_walk("t", NULL, (const char *const[]){ ".f.csv", "B", "a-b/x", "a/b/y.csv", "a/x", "z.csv", "\xFF/\n", NULL });
+    static const char *const seen[] = { ".f.csv", "B", "a-b/x", "a/b/y.csv", "a/x", "z.csv", "\xFF/\n", NULL };
+    check_walk("t", NULL, seen);
     check_walk("t", &hidden, all);
     check_walk("root", &hidden, all);
     check_walk("t/", &hidden, all);
