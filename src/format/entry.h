@@ -92,7 +92,8 @@ typedef struct lb_entry {
     lb_str open_state;                   /* private to the format */
 } lb_entry;
 
-/* Growing the blocks of an entry. */
+/* Growing the blocks of an entry. first_byte, first_line or start_hash that is UINT64_MAX in every block becomes a NULL
+ * column. */
 typedef struct lb_block_builder {
     lb_buf first_row, row_count, first_byte, total_byte_size, compressed_size, first_line, start_hash;
 } lb_block_builder;
