@@ -20,9 +20,9 @@ lb_str lb_path_name(lb_str path);
 lb_str lb_path_extension(lb_str path);
 
 /* Shell-like match: `*` and `?` within a component, `**` across, `[a-z]`, `[!a-z]`, `{a,b}`. A pattern without `/` is
- * matched against the last component, one with `/` against the whole path (a leading `/` is the root's own). A backslash
- * takes the next character as it is; `*` also takes a leading dot. Cost: at most pattern times path; a pattern of more than
- * 4,096 bytes matches nothing. */
+ * matched against the last component, one with `/` against the whole path (a leading `/` is the root's own). A
+ * backslash takes the next character as it is; `*` also takes a leading dot. Cost: at most pattern times path; a
+ * pattern of more than 4,096 bytes matches nothing. */
 bool lb_glob_match(lb_str pattern, lb_str path);
 
 /* The closest of `names` (`count` of them) to a mistyped `name`, or NULL where none is near. */
