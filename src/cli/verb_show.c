@@ -24,28 +24,31 @@ static const struct {
     { "not asked", "not used, as --no-map asks", false },
 };
 
-/* The path as a shell wants it. Owned by the caller. */
-static char *shell_word(const char *path)
+/* A word as a shell wants it. Owned by the caller. */
+static char *shell_word(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@%+=:,";
-    bool bare = path[strspn(path, plain)] == '\0' && path[0] != '\0' && path[0] != '-';
-    if (bare)
-        return cli_format("%s", path);
-    char *out = cli_alloc(strlen(path) + 1, 4), *at = out;
-    if (path[0] == '-') {
-        *at++ = '.';
-        *at++ = '/';
-    }
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0')
+        return cli_format("%s", word);
+    char *out = cli_alloc(strlen(word) + 1, 4), *at = out;
     *at++ = '\'';
-    for (; *path != '\0'; path++) {
-        if (*path == '\'') {
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
             memcpy(at, "'\\'", 3);
             at += 3;
         }
-        *at++ = *path;
+        *at++ = *word;
     }
     *at = '\'';
     return out;
+}
+
+/* A path as an operand: one that begins like an option is written from the folder it is in. */
+static char *path_word(const char *path)
+{
+    char *from_here = cli_format("%s%s", path[0] == '-' ? "./" : "", path), *word = shell_word(from_here);
+    free(from_here);
+    return word;
 }
 
 static char *directory_of(const char *path)
@@ -58,7 +61,7 @@ static char *directory_of(const char *path)
 
 static void print_map_line(const char *use, const char *dir)
 {
-    char *word = shell_word(dir), *clean = clean_text(word);
+    char *word = path_word(dir), *clean = clean_text(word);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (strcmp(use, reasons[i].reason) != 0)
             continue;
@@ -165,9 +168,12 @@ static lb_status show_lake(lb_table *table, const char *path, uint64_t columns, 
     print_title(path, text);
     if (sum.unused != 0 && sum.unused < files)
         (void)printf("%s not served by the map\n", plural_text(sum.unused, "file is", "files are").s);
-    if (files != 0)
+    if (files != 0) {
         print_map_line(sum.use == NULL ? "used" : sum.use, path);
-    print_formats(&sum);
+        print_formats(&sum);
+    } else {
+        (void)puts("no file here has a format that is read; these are: lakebed formats");
+    }
     free(text);
     return LB_OK;
 }
@@ -188,17 +194,37 @@ static int show_rows(cli *c, lb_table *table)
     return status == LB_OK || c->out_error != 0 ? EXIT_DONE : report_error(c, &err);
 }
 
-static void print_next(const char *path, int64_t rows, bool lake)
+static void print_option(const char *name, const char *value)
 {
-    char *word = shell_word(path), *clean = clean_text(word);
-    if (rows < 0)
-        (void)printf("\nnext: lakebed count %s\n", clean);
-    else if (rows > SHOW_ROWS)
-        (void)printf("\nnext: lakebed slice %s --offset %" PRId64 " --limit 10\n", clean, rows / 2);
-    else if (lake && rows == 0)
-        (void)printf("\nnext: lakebed formats\n");
-    else
-        (void)printf("\nnext: lakebed stats %s\n", clean);
+    char *word = shell_word(value == NULL ? "" : value), *clean = clean_text(word);
+    (void)printf(" --%s%s%s", name, value == NULL ? "" : "=", value == NULL ? "" : clean);
+    free(clean);
+    free(word);
+}
+
+/* Options that the next command needs as well, to read the file the same way. */
+static void print_same_options(const cli *c)
+{
+    const cli_list *names = &c->args.read_names, *values = &c->args.read_values;
+    for (size_t i = 0; i < names->count; i++)
+        print_option(names->items[i], values->items[i]);
+    if (args_has(c, OPT_FORMAT))
+        print_option("format", args_text(c, OPT_FORMAT, NULL));
+    if (args_has(c, OPT_SCHEMA))
+        print_option("schema", args_text(c, OPT_SCHEMA, NULL));
+    for (size_t i = 0; i < c->args.given[OPT_DELIMITED].count; i++)
+        print_option("delimited", c->args.given[OPT_DELIMITED].items[i]);
+}
+
+static void print_next(const cli *c, const char *path, int64_t rows)
+{
+    char *word = path_word(path), *clean = clean_text(word);
+    const char *verb = rows < 0 ? "count" : rows > SHOW_ROWS ? "slice" : "stats";
+    (void)printf("\nnext: lakebed %s %s", verb, clean);
+    if (rows > SHOW_ROWS)
+        (void)printf(" --offset %" PRId64 " --limit 10", rows / 2);
+    print_same_options(c);
+    (void)fputc('\n', stdout);
     free(clean);
     free(word);
 }
@@ -229,8 +255,8 @@ int verb_show(cli *c)
         (void)fputc('\n', stdout);
         result = show_rows(c, table);
     }
-    if (result == EXIT_DONE)
-        print_next(path, lb_table_rows(table), lake);
+    if (result == EXIT_DONE && lb_table_files(table) != 0)
+        print_next(c, path, lb_table_rows(table));
 done:
     if (schema.release != NULL)
         schema.release(&schema);
