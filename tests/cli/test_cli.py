@@ -1,6 +1,16 @@
 """The command: its sessions in cases/*.case, and what needs a terminal, a signal or another reader of JSON.
 
-Run by pytest; LAKEBED names the command. `test_cli.py --update CASE…` writes what is printed now into the cases.
+Run by pytest; LAKEBED names the command. A case is a session as a terminal would show it. It runs in an empty directory,
+with plain pipes. What a line begins with says what it is:
+
+    $    a line for bash; `lakebed` is the command under test
+    |    a line that the command before must print on standard output
+    !    a line on standard error
+    =    its exit status, where that is not 0
+    #    a remark
+
+`[..]` in an expected line stands for anything. What is not expected must not be printed. `test_cli.py --update CASE…`
+writes what is printed now into the cases: read the difference before you keep it.
 """
 import fcntl
 import json
@@ -289,7 +299,8 @@ def test_progress_goes_away(long_csv):
 
 
 def test_table_fits_the_terminal(tmp_path):
-    (tmp_path / "wide.csv").write_text(",".join("column%d" % i for i in range(30)) + "\n" + ",".join("x" * 20 for _ in range(30)) + "\n")
+    names, values = ["column%d" % i for i in range(30)], ["x" * 20] * 30
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join(values) + "\n")
     status, shown = on_terminal("slice", "wide.csv", cwd=tmp_path, columns=60, NO_COLOR="1")
     assert status == 0 and max(map(len, shown.splitlines())) <= 60
 
