@@ -39,7 +39,7 @@ void lb_copy_text(char *out, size_t cap, const char *text, size_t size)
 }
 
 /* Format into a fixed array by way of a larger one, so that what does not fit is cut at a whole character. */
-static void fail_format(char *out, size_t cap, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void fail_format(char *out, size_t cap, const char *fmt, va_list ap)
 {
     char text[1024];
     int n = vsnprintf(text, sizeof text, fmt, ap);

@@ -44,7 +44,7 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
     *reason = "not listed";
     if (status != LB_NOTFOUND) {
         *reason = "invalid map";
-        lb_note(cx, "%s: the map is not used: %s", file, why.message);
+        lb_note(cx, "%s: %s; read without it", file, why.message);
     }
     return LB_OK;
 }

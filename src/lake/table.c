@@ -205,8 +205,8 @@ static lb_status table_check_all(lb_table *t, lb_error *err)
         for (uint64_t i = 0; i < t->n_files; i++)
             if (c.changed[i])
                 c.overrides[k++].index = i;
-        lb_note(t->cx, "%s: %zu file%s changed since the map was made and %s read without it; map the lake again", t->path, n,
-                n == 1 ? "" : "s", n == 1 ? "is" : "are");
+        lb_note(t->cx, "%s: %zu file%s changed since the map was made and %s read without it; `lakebed map %s` maps the lake again",
+                t->path, n, n == 1 ? "" : "s", n == 1 ? "is" : "are", t->path);
         t->overrides = c.overrides;
         t->n_overrides = n;
         status = lb_run_jobs(t->cx, n, table_survey_changed, &c, err);
@@ -268,7 +268,7 @@ static lb_status table_load(lb_table *t, lb_error *err)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, &why);
     t->no_map_reason = status == LB_NOTFOUND ? "no map" : status != LB_OK ? "invalid map" : table_map_serves(t) ? NULL : "other options";
     if (status != LB_OK && status != LB_NOTFOUND)
-        lb_note(t->cx, "%s: the map is not used: %s", path, why.message);
+        lb_note(t->cx, "%s: %s; read without it", path, why.message);
     return t->no_map_reason == NULL ? LB_OK : table_build(t, err);
 }
 
