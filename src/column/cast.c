@@ -1,5 +1,5 @@
-/* Bringing arrays to a wider type, column by column. A tree of nodes is made, one for each pair of types; each appends runs of
- * rows to the array it builds. Rows are copied in chunks, whose loops are free of decisions. */
+/* Bringing arrays to a wider type, column by column. A tree of nodes is made, one for each pair of types; each appends
+ * runs of rows to the array it builds. Rows are copied in chunks, whose loops are free of decisions. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -246,10 +246,12 @@ static void cast_store_doubles(enum ArrowType storage, const double *v, int64_t 
 static lb_status cast_int_doubles(const cast_node *n, int64_t row, int64_t count, double *f, lb_error *err)
 {
     int64_t v[CAST_CHUNK];
+    /* An uint64 of 2^63 and more is below 0 here. */
+    int64_t least = n->in_storage == NANOARROW_TYPE_UINT64 ? 0 : -n->exact;
     cast_load(n->in, n->in->offset + row, count, v);
     cast_clear_nulls(n, row, count, v);
     for (int64_t i = 0; i < count; i++) {
-        if (v[i] > n->exact || v[i] < -n->exact) /* also uint64 of 2^63 and more, which are below 0 here */
+        if (v[i] > n->exact || v[i] < least)
             return cast_misfit("an integer", err);
         f[i] = (double)v[i];
     }

@@ -30,38 +30,121 @@ static lb_status ipc_encode(const struct ArrowSchema *schema, lb_buf *out, lb_er
     return s;
 }
 
+/* The encoder takes a name for granted, and only plain types. */
+static bool ipc_is_encodable(const struct ArrowSchema *schema, bool top)
+{
+    if (!top && schema->name == NULL)
+        return false;
+    for (int64_t i = 0; i < schema->n_children; i++)
+        if (!ipc_is_encodable(schema->children[i], false))
+            return false;
+    return !top || lb_schema_is_plain(schema);
+}
+
+static lb_status ipc_give_names(struct ArrowSchema *schema, lb_error *err)
+{
+    if (schema->name == NULL)
+        LB_TRY(lb_fail_arrow(err, ArrowSchemaSetName(schema, ""), NULL));
+    for (int64_t i = 0; i < schema->n_children; i++)
+        LB_TRY(ipc_give_names(schema->children[i], err));
+    return LB_OK;
+}
+
 lb_status lb_ipc_encode_schema(const struct ArrowSchema *schema, lb_buf *out, lb_error *err)
 {
     struct ArrowSchema plain = { .release = NULL };
-    if (lb_schema_is_plain(schema))
+    if (ipc_is_encodable(schema, true))
         return ipc_encode(schema, out, err);
     LB_TRY(lb_schema_plain(schema, &plain, err));
-    lb_status s = ipc_encode(&plain, out, err);
+    lb_status s = ipc_give_names(&plain, err);
+    if (s == LB_OK)
+        s = ipc_encode(&plain, out, err);
     plain.release(&plain);
     return s;
 }
 
-/* A flatbuffer may refer to one table from many places, so that a few hundred bytes describe billions of fields. Before
- * anything walks the message this counts what a walk would meet: fields, key-value pairs and the bytes of their strings.
- * Tables of the schema in the numbering of the format's Message.fbs and Schema.fbs. */
-enum {
-    MESSAGE_HEADER_TYPE = 1,
-    MESSAGE_HEADER = 2,
-    HEADER_SCHEMA = 1,
-    SCHEMA_FIELDS = 1,
-    SCHEMA_METADATA = 2,
-    FIELD_NAME = 0,
-    FIELD_TYPE_TYPE = 2,
-    FIELD_TYPE = 3,
-    FIELD_CHILDREN = 5,
-    FIELD_METADATA = 6,
-    PAIR_KEY = 0,
-    PAIR_VALUE = 1,
-    TYPE_UNION = 14,
-    TYPE_TIMESTAMP = 10,
-    UNION_TYPE_IDS = 1,
-    TIMESTAMP_ZONE = 1
+/* A flatbuffer may refer to one table from many places, so that a few hundred bytes describe billions of fields; and
+ * flatcc's verifier looks at each failing table twice, which doubles with every level of nesting. So messages are
+ * verified here and not there: once over each table, within a budget of work, and asking also for what the format
+ * leaves optional but the decoder takes for granted. The shapes are those of the format's Message.fbs and Schema.fbs. */
+typedef enum ipc_kind {
+    IPC_ABSENT, /* not looked at; `required`: must not be there */
+    IPC_NUMBER,
+    IPC_STRING,
+    IPC_VECTOR, /* of numbers */
+    IPC_TABLES, /* vector of tables */
+    IPC_TYPE,   /* union of type tables, chosen by the member before it */
+    IPC_HEADER  /* the same of messages: here always a schema */
+} ipc_kind;
+
+typedef struct ipc_shape ipc_shape;
+
+typedef struct ipc_member {
+    ipc_kind kind;
+    uint8_t size; /* of a number, or of a vector's items */
+    bool required;
+    const ipc_shape *tables;
+} ipc_member;
+
+#define IPC_MEMBERS 7
+
+struct ipc_shape {
+    ipc_member members[IPC_MEMBERS];
 };
+
+static const ipc_shape ipc_pair = { { { IPC_STRING, 1, true, NULL }, { IPC_STRING, 1, true, NULL } } };
+
+static const ipc_shape ipc_field = { {
+    { IPC_STRING, 1, false, NULL }, /* name */
+    { IPC_NUMBER, 1, false, NULL }, /* nullable */
+    { IPC_NUMBER, 1, true, NULL },  /* which type */
+    { IPC_TYPE, 0, true, NULL },
+    { IPC_ABSENT, 0, true, NULL },        /* dictionary */
+    { IPC_TABLES, 4, false, &ipc_field }, /* children */
+    { IPC_TABLES, 4, false, &ipc_pair },  /* metadata */
+} };
+
+static const ipc_shape ipc_schema = { {
+    { IPC_NUMBER, 2, false, NULL }, /* byte order */
+    { IPC_TABLES, 4, false, &ipc_field },
+    { IPC_TABLES, 4, false, &ipc_pair },
+    { IPC_VECTOR, 8, false, NULL }, /* features */
+} };
+
+static const ipc_shape ipc_message = { {
+    { IPC_NUMBER, 2, false, NULL }, /* version */
+    { IPC_NUMBER, 1, true, NULL },  /* which header */
+    { IPC_HEADER, 0, true, NULL },
+    { IPC_NUMBER, 8, false, NULL }, /* body length */
+    { IPC_TABLES, 4, false, &ipc_pair },
+} };
+
+#define IPC_NUMBER_OF(size)             \
+    {                                   \
+        IPC_NUMBER, (size), false, NULL \
+    }
+
+/* By the number of the type: 1 Null, 2 Int, 3 FloatingPoint, 4 Binary, 5 Utf8, 6 Bool, 7 Decimal, 8 Date, 9 Time,
+ * 10 Timestamp, 11 Interval, 12 List, 13 Struct, 14 Union, 15 FixedSizeBinary, 16 FixedSizeList, 17 Map, 18 Duration,
+ * 19 LargeBinary, 20 LargeUtf8, 21 LargeList, 22 RunEndEncoded. */
+static const ipc_shape ipc_types[] = {
+    [2] = { { IPC_NUMBER_OF(4), IPC_NUMBER_OF(1) } },
+    [3] = { { IPC_NUMBER_OF(2) } },
+    [7] = { { IPC_NUMBER_OF(4), IPC_NUMBER_OF(4), IPC_NUMBER_OF(4) } },
+    [8] = { { IPC_NUMBER_OF(2) } },
+    [9] = { { IPC_NUMBER_OF(2), IPC_NUMBER_OF(4) } },
+    [10] = { { IPC_NUMBER_OF(2), { IPC_STRING, 1, false, NULL } } },
+    [11] = { { IPC_NUMBER_OF(2) } },
+    [14] = { { IPC_NUMBER_OF(2), { IPC_VECTOR, 4, false, NULL } } },
+    [15] = { { IPC_NUMBER_OF(4) } },
+    [16] = { { IPC_NUMBER_OF(4) } },
+    [17] = { { IPC_NUMBER_OF(1) } },
+    [18] = { { IPC_NUMBER_OF(2) } },
+    [22] = { { { IPC_ABSENT, 0, false, NULL } } },
+};
+
+/* Message, schema and the type of the deepest field are levels as well. */
+#define IPC_DEPTH (LB_TYPE_DEPTH + 3)
 
 typedef struct ipc_walk {
     const uint8_t *at;
@@ -69,46 +152,25 @@ typedef struct ipc_walk {
     uint64_t left; /* work still allowed */
 } ipc_walk;
 
-static bool ipc_u32(const ipc_walk *w, uint64_t pos, uint32_t *out)
+/* A table whose header has been looked at. */
+typedef struct ipc_table {
+    uint32_t at, size, vtable, vtable_size;
+} ipc_table;
+
+static bool ipc_walk_table(ipc_walk *w, uint32_t pos, const ipc_shape *shape, int depth);
+
+static uint32_t ipc_u32(const ipc_walk *w, uint32_t pos)
 {
-    if (pos > w->size || w->size - pos < 4)
-        return false;
-    memcpy(out, w->at + pos, 4);
-    return true;
+    uint32_t v;
+    memcpy(&v, w->at + pos, 4);
+    return v;
 }
 
-static bool ipc_u16(const ipc_walk *w, uint64_t pos, uint16_t *out)
+static uint32_t ipc_u16(const ipc_walk *w, uint32_t pos)
 {
-    if (pos > w->size || w->size - pos < 2)
-        return false;
-    memcpy(out, w->at + pos, 2);
-    return true;
-}
-
-/* Follow the offset stored at `pos`. */
-static bool ipc_follow(const ipc_walk *w, uint64_t pos, uint64_t *out)
-{
-    uint32_t step;
-    if (!ipc_u32(w, pos, &step))
-        return false;
-    *out = pos + step;
-    return *out < w->size;
-}
-
-/* Place of member `index` of a table; 0: absent. */
-static bool ipc_member(const ipc_walk *w, uint64_t table, unsigned index, uint64_t *out)
-{
-    uint32_t back;
-    uint16_t vtable_size, at = 0;
-    if (!ipc_u32(w, table, &back))
-        return false;
-    int64_t vtable = (int64_t)table - (int32_t)back;
-    if (vtable < 0 || !ipc_u16(w, (uint64_t)vtable, &vtable_size))
-        return false;
-    if (4 + 2 * index + 2 <= vtable_size && !ipc_u16(w, (uint64_t)vtable + 4 + 2 * index, &at))
-        return false;
-    *out = at == 0 ? 0 : table + at;
-    return true;
+    uint16_t v;
+    memcpy(&v, w->at + pos, 2);
+    return v;
 }
 
 static bool ipc_pay(ipc_walk *w, uint64_t work)
@@ -119,70 +181,109 @@ static bool ipc_pay(ipc_walk *w, uint64_t work)
     return true;
 }
 
-/* Pay for a string or vector of items of `item` bytes. */
-static bool ipc_pay_bytes(ipc_walk *w, uint64_t table, unsigned index, uint64_t item)
+/* Follow the offset stored at `pos` to something of at least 4 bytes. */
+static bool ipc_follow(const ipc_walk *w, uint32_t pos, uint32_t *out)
 {
-    uint64_t member, at;
-    uint32_t count;
-    if (!ipc_member(w, table, index, &member))
+    uint32_t step = ipc_u32(w, pos);
+    if (step == 0 || step > w->size - pos)
         return false;
-    return member == 0 || (ipc_follow(w, member, &at) && ipc_u32(w, at, &count) && ipc_pay(w, item * count));
+    *out = pos + step;
+    return *out % 4 == 0 && w->size - *out >= 4;
 }
 
-/* The vector of tables in a member; `count` 0 where absent. */
-static bool ipc_vector(ipc_walk *w, uint64_t table, unsigned index, uint64_t *first, uint32_t *count)
+static bool ipc_open_table(const ipc_walk *w, uint32_t pos, ipc_table *t)
 {
-    uint64_t member, at;
-    *count = 0;
-    *first = 0;
-    if (!ipc_member(w, table, index, &member))
+    int64_t vtable = (int64_t)pos - (int32_t)ipc_u32(w, pos);
+    if (vtable < 0 || vtable % 2 != 0 || vtable > (int64_t)w->size - 4)
         return false;
-    if (member == 0)
-        return true;
-    if (!ipc_follow(w, member, &at) || !ipc_u32(w, at, count))
+    t->at = pos;
+    t->vtable = (uint32_t)vtable;
+    t->vtable_size = ipc_u16(w, t->vtable);
+    t->size = ipc_u16(w, t->vtable + 2);
+    return t->vtable_size % 2 == 0 && t->vtable_size >= 4 && t->vtable_size <= w->size - t->vtable && t->size >= 4 &&
+           t->size <= w->size - pos;
+}
+
+/* Place of a member of `size` bytes; 0: absent. False: outside the table, or not aligned. */
+static bool ipc_find(const ipc_walk *w, const ipc_table *t, uint32_t index, uint32_t size, uint32_t *out)
+{
+    uint32_t entry = 4 + 2 * index, at = entry < t->vtable_size ? ipc_u16(w, t->vtable + entry) : 0;
+    *out = at == 0 ? 0 : t->at + at;
+    return at == 0 || (at <= t->size && size <= t->size - at && *out % size == 0);
+}
+
+/* A vector: its first item and their number, which is paid for. */
+static bool ipc_vector(ipc_walk *w, uint32_t pos, uint32_t item, uint32_t *first, uint32_t *count)
+{
+    uint32_t at;
+    if (!ipc_follow(w, pos, &at))
         return false;
+    *count = ipc_u32(w, at);
     *first = at + 4;
-    return *count <= (w->size - at) / 4;
+    return *count <= (w->size - *first) / item && (*count == 0 || *first % item == 0) &&
+           ipc_pay(w, (uint64_t)*count * item);
 }
 
-static bool ipc_walk_pairs(ipc_walk *w, uint64_t table, unsigned index)
+static bool ipc_string(ipc_walk *w, uint32_t pos)
 {
-    uint64_t first, pair;
-    uint32_t count;
-    if (!ipc_vector(w, table, index, &first, &count))
+    uint32_t first, count;
+    return ipc_vector(w, pos, 1, &first, &count) && count < w->size - first && w->at[first + count] == 0;
+}
+
+static bool ipc_tables(ipc_walk *w, uint32_t pos, const ipc_shape *shape, int depth)
+{
+    uint32_t first, count, table;
+    if (!ipc_vector(w, pos, 4, &first, &count))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!ipc_pay(w, 16) || !ipc_follow(w, first + 4 * (uint64_t)i, &pair) || !ipc_pay_bytes(w, pair, PAIR_KEY, 1) ||
-            !ipc_pay_bytes(w, pair, PAIR_VALUE, 1))
+        if (!ipc_follow(w, first + 4 * i, &table) || !ipc_walk_table(w, table, shape, depth))
             return false;
     return true;
 }
 
-/* Unions have a list of ids, timestamps a zone. */
-static bool ipc_walk_type(ipc_walk *w, uint64_t field)
+/* The table of a union, whose kind the member before it names. */
+static bool ipc_union(ipc_walk *w, const ipc_table *t, uint32_t index, uint32_t pos, bool header, int depth)
 {
-    uint64_t kind, member, type;
-    if (!ipc_member(w, field, FIELD_TYPE_TYPE, &kind) || !ipc_member(w, field, FIELD_TYPE, &member))
+    uint32_t kind_at, table;
+    if (!ipc_find(w, t, index - 1, 1, &kind_at) || kind_at == 0 || !ipc_follow(w, pos, &table))
         return false;
-    if (kind == 0 || member == 0)
-        return true;
-    if (kind >= w->size || !ipc_follow(w, member, &type))
-        return false;
-    if (w->at[kind] == TYPE_UNION)
-        return ipc_pay_bytes(w, type, UNION_TYPE_IDS, 4);
-    return w->at[kind] != TYPE_TIMESTAMP || ipc_pay_bytes(w, type, TIMESTAMP_ZONE, 1);
+    uint32_t kind = w->at[kind_at];
+    if (header)
+        return kind == 1 && ipc_walk_table(w, table, &ipc_schema, depth);
+    return kind >= 1 && kind < LB_COUNT_OF(ipc_types) && ipc_walk_table(w, table, &ipc_types[kind], depth);
 }
 
-static bool ipc_walk_fields(ipc_walk *w, uint64_t table, unsigned index, int depth)
+static bool ipc_walk_member(ipc_walk *w, const ipc_table *t, uint32_t index, const ipc_member *m, int depth)
 {
-    uint64_t first, field;
-    uint32_t count;
-    if (depth > LB_TYPE_DEPTH || !ipc_vector(w, table, index, &first, &count))
+    uint32_t pos, size = m->kind == IPC_NUMBER ? m->size : 4, first, count;
+    if (m->kind == IPC_ABSENT)
+        return !m->required || (ipc_find(w, t, index, 1, &pos) && pos == 0);
+    if (!ipc_find(w, t, index, size, &pos))
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!ipc_pay(w, 16) || !ipc_follow(w, first + 4 * (uint64_t)i, &field) ||
-            !ipc_pay_bytes(w, field, FIELD_NAME, 1) || !ipc_walk_type(w, field) ||
-            !ipc_walk_pairs(w, field, FIELD_METADATA) || !ipc_walk_fields(w, field, FIELD_CHILDREN, depth + 1))
+    if (pos == 0)
+        return !m->required;
+    switch (m->kind) {
+    case IPC_STRING:
+        return ipc_string(w, pos);
+    case IPC_VECTOR:
+        return ipc_vector(w, pos, m->size, &first, &count);
+    case IPC_TABLES:
+        return ipc_tables(w, pos, m->tables, depth + 1);
+    case IPC_TYPE:
+    case IPC_HEADER:
+        return ipc_union(w, t, index, pos, m->kind == IPC_HEADER, depth + 1);
+    default:
+        return true;
+    }
+}
+
+static bool ipc_walk_table(ipc_walk *w, uint32_t pos, const ipc_shape *shape, int depth)
+{
+    ipc_table t;
+    if (depth > IPC_DEPTH || !ipc_pay(w, 16) || !ipc_open_table(w, pos, &t))
+        return false;
+    for (uint32_t i = 0; i < IPC_MEMBERS; i++)
+        if (!ipc_walk_member(w, &t, i, &shape->members[i], depth))
             return false;
     return true;
 }
@@ -190,12 +291,9 @@ static bool ipc_walk_fields(ipc_walk *w, uint64_t table, unsigned index, int dep
 /* Whether the flatbuffer is a schema message whose parts together are not much larger than itself. */
 static bool ipc_walk_schema(const uint8_t *p, uint32_t size)
 {
-    ipc_walk w = { p, size, 4 * (uint64_t)size + 4096 };
-    uint64_t message, kind, member, schema;
-    return ipc_follow(&w, 0, &message) && ipc_member(&w, message, MESSAGE_HEADER_TYPE, &kind) && kind != 0 &&
-           kind < size && p[kind] == HEADER_SCHEMA && ipc_member(&w, message, MESSAGE_HEADER, &member) && member != 0 &&
-           ipc_follow(&w, member, &schema) && ipc_walk_pairs(&w, schema, SCHEMA_METADATA) &&
-           ipc_walk_fields(&w, schema, SCHEMA_FIELDS, 0);
+    ipc_walk w = { p, size, 8 * (uint64_t)size + 4096 };
+    uint32_t message;
+    return size >= 8 && ipc_follow(&w, 0, &message) && ipc_walk_table(&w, message, &ipc_message, 0);
 }
 
 static lb_status ipc_decode(struct ArrowIpcDecoder *decoder, const void *bytes, size_t size, struct ArrowSchema *out,
@@ -203,9 +301,7 @@ static lb_status ipc_decode(struct ArrowIpcDecoder *decoder, const void *bytes, 
 {
     struct ArrowError why = { "" };
     struct ArrowBufferView data = { { bytes }, (int64_t)size };
-    int code = ArrowIpcDecoderVerifyHeader(decoder, data, &why);
-    if (code == NANOARROW_OK)
-        code = ArrowIpcDecoderDecodeHeader(decoder, data, &why);
+    int code = ArrowIpcDecoderDecodeHeader(decoder, data, &why);
     if (code == NANOARROW_OK && decoder->message_type != NANOARROW_IPC_MESSAGE_TYPE_SCHEMA)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the Arrow message is not a schema");
     if (code == NANOARROW_OK)
@@ -255,6 +351,8 @@ lb_status lb_ipc_decode_schema(const void *bytes, size_t size, struct ArrowSchem
         ArrowIpcDecoderReset(&decoder);
     }
     free(aligned);
+    if (s == LB_OK)
+        out->flags |= ARROW_FLAG_NULLABLE; /* as lb_schema_struct makes it */
     if (s == LB_OK && (strcmp(out->format, "+s") != 0 || !ipc_schema_is_valid(out, 0))) {
         out->release(out);
         out->release = NULL;
@@ -263,9 +361,9 @@ lb_status lb_ipc_decode_schema(const void *bytes, size_t size, struct ArrowSchem
     return s;
 }
 
-/* ---------------------------------------------------------------- batches without offsets
- * A record batch has no place for offsets of arrays: each view is made to begin at its first row. Buffers are lent where
- * whole bytes can be skipped, else (bitmaps at odd bits, offsets that do not begin at 0) made anew in an arena. */
+/* ---------------------------------------------------------------- batches without offsets A record batch has no place
+ * for offsets of arrays: each view is made to begin at its first row. Buffers are lent where whole bytes can be
+ * skipped, else (bitmaps at odd bits, offsets that do not begin at 0) made anew in an arena. */
 
 typedef struct ipc_slicer {
     lb_arena arena;
@@ -471,9 +569,15 @@ lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_wri
     if (!lb_schema_is_plain(schema))
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
                        "Arrow output of dictionaries, runs and views needs them decoded before");
+    struct ArrowSchema named;
+    LB_TRY(lb_schema_copy(schema, &named, err));
     lb_ipc_writer *w = calloc(1, sizeof *w);
-    if (w == NULL)
-        return lb_fail_nomem(err);
+    lb_status s = w == NULL ? lb_fail_nomem(err) : ipc_give_names(&named, err);
+    if (s != LB_OK) {
+        named.release(&named);
+        free(w);
+        return s;
+    }
     w->write = write;
     w->user = user;
     w->file = file;
@@ -487,7 +591,8 @@ lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_wri
     if (code == NANOARROW_OK && file)
         code = ArrowIpcWriterStartFile(&w->writer, &why);
     if (code == NANOARROW_OK)
-        code = ArrowIpcWriterWriteSchema(&w->writer, schema, &why);
+        code = ArrowIpcWriterWriteSchema(&w->writer, &named, &why);
+    named.release(&named);
     if (code == NANOARROW_OK) {
         *out = w;
         return LB_OK;

@@ -1,7 +1,7 @@
-/* Delimited text. A field stands in quotes only where it would read back differently without: when it holds the delimiter,
- * a quote, CR or LF, is the empty text (an empty field is null), is `\N` (null in tab-separated files), or begins with a byte
- * order mark. A null that is its row's only field is written `""` as well, since readers pass over blank lines; it reads back
- * as null in every column but one of text. */
+/* Delimited text. A field stands in quotes only where it would read back differently without: when it holds the
+ * delimiter, a quote, CR or LF, is the empty text (an empty field is null), is `\N` (null in tab-separated files), or
+ * begins with a byte order mark. A null that is its row's only field is written `""` as well, since readers pass over
+ * blank lines; it reads back as null in every column but one of text. */
 #include <ctype.h>
 
 #include "column/print_nodes.h"

@@ -1,5 +1,5 @@
-/* How rows are printed: a tree of nodes, one a column and below, whose print functions are chosen once from type and style.
- * Private to the printers. */
+/* How rows are printed: a tree of nodes, one a column and below, whose print functions are chosen once from type and
+ * style. Private to the printers. */
 #ifndef LB_COLUMN_PRINT_NODES_H
 #define LB_COLUMN_PRINT_NODES_H
 

@@ -1,6 +1,6 @@
-/* Rows for people. The widths come from the first rows (at most TABLE_SAMPLE), which are kept as text until then; rows after
- * them are cut to those widths. Nothing of a value can steer the terminal: control characters, and those that change the
- * direction of text, are shown as escapes. */
+/* Rows for people. The widths come from the first rows (at most TABLE_SAMPLE), which are kept as text until then; rows
+ * after them are cut to those widths. Nothing of a value can steer the terminal: control characters, and those that
+ * change the direction of text, are shown as escapes. */
 #include <stdio.h>
 #include <stdlib.h>
 

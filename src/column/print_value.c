@@ -190,7 +190,8 @@ static size_t interval_seconds(int64_t ns, bool negate, char *out, size_t cap)
     return n < 0 ? 0 : LB_MIN((size_t)n, cap - 1);
 }
 
-/* `P1M2DT3.5S`: parts of nothing are left out; when all parts are below zero the sign stands first, else each has its own. */
+/* `P1M2DT3.5S`: parts of nothing are left out; when all parts are below zero the sign stands first, else each has its
+ * own. */
 static size_t interval_text(const struct ArrowInterval *v, char *out, size_t cap)
 {
     int64_t months = v->months, days = v->days;
@@ -398,13 +399,22 @@ lb_status print_node_value(const print_node *n, int64_t row, lb_buf *out, lb_err
     return print_is_null_here(n, row) ? put_null(n, row, out, err) : n->put(n, row, out, err);
 }
 
+/* The node and row that hold the value in the end: below dictionaries, runs and unions. NULL: outside. */
+static const print_node *node_below(const print_node *n, int64_t *row)
+{
+    int id, child;
+    if (n->put == put_union)
+        return lb_view_union(n->view, *row, &id, &child, row) == NULL ? NULL : &n->children[child];
+    *row = n->put == put_run ? lb_view_run(n->view, *row) : lb_view_dictionary_index(n->view, *row);
+    return *row < 0 ? NULL : &n->children[0];
+}
+
 bool print_node_is_null(const print_node *n, int64_t row)
 {
-    while (!print_is_null_here(n, row) && (n->put == put_dictionary || n->put == put_run)) {
-        row = n->put == put_run ? lb_view_run(n->view, row) : lb_view_dictionary_index(n->view, row);
-        if (row < 0)
-            return false;
-        n = &n->children[0];
+    while (!print_is_null_here(n, row) && (n->put == put_dictionary || n->put == put_run || n->put == put_union)) {
+        n = node_below(n, &row);
+        if (n == NULL)
+            return false; /* printing it says what is wrong */
     }
     return n->put == put_null || print_is_null_here(n, row);
 }

@@ -164,7 +164,9 @@ static lb_status schema_replace(struct ArrowSchema *field, const struct ArrowSch
     if (code == NANOARROW_OK && field->metadata != NULL)
         code = ArrowSchemaSetMetadata(&made, field->metadata);
     LB_TRY(schema_drop(&made, code, err));
-    made.flags = (made.flags & ~ARROW_FLAG_NULLABLE) | ((field->flags | inner->flags) & ARROW_FLAG_NULLABLE);
+    /* What a dictionary says of its values' nulls is not kept: the format gives its type no such flag. */
+    int64_t nullable = field->flags | (field->dictionary == NULL ? inner->flags : 0);
+    made.flags = (made.flags & ~ARROW_FLAG_NULLABLE) | (nullable & ARROW_FLAG_NULLABLE);
     ArrowSchemaRelease(field);
     ArrowSchemaMove(&made, field);
     return LB_OK;

@@ -9,7 +9,7 @@ typedef struct meet_side {
     const struct ArrowSchema *field; /* has name, nullability and metadata */
     const struct ArrowSchema *type;  /* has the type */
     struct ArrowSchemaView v;
-    bool inferred;
+    bool nullable, inferred;
     const lb_colstat *stats;
 } meet_side;
 
@@ -19,12 +19,13 @@ static lb_status meet_sides(const meet_side *a, const meet_side *b, int depth, s
 static lb_status meet_strip(meet_side *s, lb_error *err)
 {
     s->type = s->field;
+    s->nullable = (s->field->flags & ARROW_FLAG_NULLABLE) != 0;
     for (int depth = 0; depth < LB_TYPE_DEPTH; depth++) {
         LB_TRY(lb_schema_view(s->type, &s->v, err));
         if (s->v.type == NANOARROW_TYPE_DICTIONARY)
             s->type = s->type->dictionary;
         else if (s->v.type == NANOARROW_TYPE_RUN_END_ENCODED)
-            s->type = s->type->children[1];
+            s->nullable |= ((s->type = s->type->children[1])->flags & ARROW_FLAG_NULLABLE) != 0;
         else
             return LB_OK;
     }
@@ -132,10 +133,8 @@ static lb_status meet_metadata(const struct ArrowSchema *from, bool extension, s
 static lb_status meet_dress(const meet_side *a, const meet_side *b, bool extension, struct ArrowSchema *out,
                             lb_error *err)
 {
-    int64_t flags = a->field->flags | b->field->flags | a->type->flags | b->type->flags;
-    if (a->v.type == NANOARROW_TYPE_NA || b->v.type == NANOARROW_TYPE_NA)
-        flags |= ARROW_FLAG_NULLABLE;
-    out->flags = (out->flags & ~ARROW_FLAG_NULLABLE) | (flags & ARROW_FLAG_NULLABLE);
+    bool nullable = a->nullable || b->nullable || a->v.type == NANOARROW_TYPE_NA || b->v.type == NANOARROW_TYPE_NA;
+    out->flags = nullable ? out->flags | ARROW_FLAG_NULLABLE : out->flags & ~ARROW_FLAG_NULLABLE;
     LB_TRY(lb_fail_arrow(err, ArrowSchemaSetName(out, a->field->name), NULL));
     return meet_metadata(a->field, extension, out, err);
 }

@@ -43,10 +43,11 @@ static const struct {
     { "interval[month_day_ns]", "tin" },
 };
 
-#define WORDS_KNOWN                                                                                                     \
-    "null, bool, int8 to int64, uint8 to uint64, float16, float32, float64, decimal(P,S), string, binary, "             \
-    "fixed_binary(N), uuid, date, date[ms], time[U], timestamp[U], timestamp[U,ZONE], duration[U] (U: s, ms, us, ns), " \
-    "interval[month], interval[day_ms], interval[month_day_ns], {\"list\":T}, {\"map\":[K,V]}, {\"struct\":[…]}, {\"union\":[…]}"
+#define WORDS_KNOWN                                                                                               \
+    "null, bool, int8 to int64, uint8 to uint64, float16, float32, float64, decimal(P,S), string, binary, "       \
+    "fixed_binary(N), uuid, date, date[ms], time[U], timestamp[U], timestamp[U,ZONE], duration[U] (U: s, ms, us," \
+    " ns), interval[month], interval[day_ms], interval[month_day_ns], {\"list\":T}, {\"map\":[K,V]}, "            \
+    "{\"struct\":[…]}, {\"union\":[…]}"
 
 /* ---------------------------------------------------------------- from schemas */
 
@@ -519,6 +520,13 @@ static lb_status words_union_format(lb_buf *format, const int *ids, size_t count
     return text == NULL ? lb_fail_nomem(err) : lb_fail_arrow(err, ArrowSchemaSetFormat(out, text), NULL);
 }
 
+/* A member without a name of its own. */
+static lb_status words_bare(words_reader *r, struct ArrowSchema *out, lb_error *err)
+{
+    LB_TRY(words_read(r, out, err));
+    return lb_fail_arrow(err, ArrowSchemaSetName(out, ""), NULL);
+}
+
 /* `[{…},…]` of a struct or a union; items of a union may also be bare types. */
 static lb_status words_members(words_reader *r, bool is_union, struct ArrowSchema *out, lb_error *err)
 {
@@ -546,7 +554,7 @@ static lb_status words_members(words_reader *r, bool is_union, struct ArrowSchem
                       (lb_str_is((lb_str){ (char *)key.data, key.size }, "name") ||
                        lb_str_is((lb_str){ (char *)key.data, key.size }, "type") ||
                        lb_str_is((lb_str){ (char *)key.data, key.size }, "id"));
-        s = object || !is_union ? words_field(r, item, &id, &key, &name, err) : words_read(r, item, err);
+        s = object || !is_union ? words_field(r, item, &id, &key, &name, err) : words_bare(r, item, err);
         if (s == LB_OK && is_union && id > 127)
             s = words_bad(r, err);
         if (is_union)

@@ -1,4 +1,5 @@
-/* What types, casts and printers share: looking at one value of an ArrowArrayView, whatever its layout. Private to src/column. */
+/* What types, casts and printers share: looking at one value of an ArrowArrayView, whatever its layout. Private to
+ * src/column. */
 #ifndef LB_COLUMN_VALUES_H
 #define LB_COLUMN_VALUES_H
 
@@ -8,18 +9,20 @@
 /* Types nest at most this deep: every walk over a schema is a recursion. */
 #define LB_TYPE_DEPTH 64
 
-/* Further digits after the point than any 256-bit decimal has; larger scales are refused, for they would only print zeros. */
+/* Further digits after the point than any 256-bit decimal has; larger scales are refused, for they would only print
+ * zeros. */
 #define LB_SCALE_MAX 80
 
 /* One row of the view as our error where the schema is none. */
 lb_status lb_schema_view(const struct ArrowSchema *schema, struct ArrowSchemaView *out, lb_error *err);
 
-/* A view of `array`, which has the type of `schema`; its buffers are lent. Reset it with ArrowArrayViewReset, also on error. */
+/* A view of `array`, which has the type of `schema`; its buffers are lent. Reset it with ArrowArrayViewReset, also on
+ * error. */
 lb_status lb_view_open(const struct ArrowSchema *schema, const struct ArrowArray *array, struct ArrowArrayView *out,
                        lb_error *err);
 
-/* The type without its layouts that only save space: dictionaries and run-end encoding decoded, views and list views as plain
- * strings, binaries and lists. Names, nullability and metadata stay. */
+/* The type without its layouts that only save space: dictionaries and run-end encoding decoded, views and list views
+ * as plain strings, binaries and lists. Names, nullability and metadata stay. */
 lb_status lb_schema_plain(const struct ArrowSchema *from, struct ArrowSchema *out, lb_error *err);
 
 /* Whether lb_schema_plain would change anything. */
