@@ -165,8 +165,8 @@ typedef struct lb_format_info {
     bool dynamic;             /* registered at run time */
 } lb_format_info;
 
-/* Number of formats this context knows, and the one at `index`; lends its strings until the next
- * registration. Errors: USAGE (index). */
+/* Number of formats this context knows, and the one at `index`; lends its strings until the same thread asks
+ * again. Errors: USAGE (index). */
 LB_API size_t lb_format_count(lb_context *cx);
 LB_API lb_status lb_format_at(lb_context *cx, size_t index, lb_format_info *out, lb_error *err);
 
@@ -275,7 +275,7 @@ LB_API lb_status lb_map_create(lb_context *cx, const char *dir, const lb_map_opt
                                lb_error *err);
 
 /* Open the map of `dir`. Cost: does not depend on the number of entries.
- * Errors: NOTFOUND (no map), CORRUPT (saying what is wrong with it), IO. */
+ * Errors: NOTFOUND (no map), CORRUPT (saying what is wrong with it), UNSUPPORTED (of a later version), IO. */
 LB_API lb_status lb_map_open(lb_context *cx, const char *dir, lb_map **out, lb_error *err);
 LB_API void lb_map_close(lb_map *map);
 
@@ -351,7 +351,7 @@ LB_API size_t lb_type_json(const struct ArrowSchema *type, char *out, size_t cap
 LB_API uint64_t lb_table_files(const lb_table *table);
 LB_API lb_status lb_table_file(lb_table *table, uint64_t index, lb_entry_info *out, lb_error *err);
 /* "used", or why no map serves this file: "no map", "not listed", "stale", "other options", "dynamic handler",
- * "no locator", "invalid map", "not asked". Static. */
+ * "no locator", "invalid map", "reference layout", "error when mapped", "not asked". Static. */
 LB_API const char *lb_table_map_use(lb_table *table, uint64_t index);
 
 /* Columns over all files with their statistics, where known. The strings live until the table is closed. */

@@ -69,9 +69,20 @@ lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map 
 
 /* ---------------------------------------------------------------- does the entry serve */
 
+/* Whole milliseconds of a time, rounded down. */
+static int64_t data_ms(int64_t ns)
+{
+    return ns / 1000000 - (ns % 1000000 < 0);
+}
+
 bool lb_entry_matches(const lb_entry *entry, const lb_file_stat *now)
 {
-    return entry->size_bytes == now->size && entry->mtime_ns == now->mtime_ns;
+    /* The reference's layouts know whole milliseconds only, and no ctime. */
+    bool coarse = entry->ctime_ns == INT64_MIN && entry->mtime_ns % 1000000 == 0;
+
+    if (entry->size_bytes != now->size)
+        return false;
+    return coarse ? data_ms(entry->mtime_ns) == data_ms(now->mtime_ns) : entry->mtime_ns == now->mtime_ns;
 }
 
 lb_status lb_entry_adapt(const lb_entry *known, const lb_read_options *over, lb_arena *arena, lb_entry *out, bool *done,
@@ -100,6 +111,9 @@ static const char *data_reason(const lb_entry *entry, const lb_data_request *q, 
         return "other options";
     if (entry->blocks.count == 0 && entry->total_rows != 0)
         return "no locator";
+    /* Positions that another tokenizer made, without types: not to be trusted. */
+    if (entry->arrow_schema.size == 0)
+        return "reference layout";
     return NULL;
 }
 

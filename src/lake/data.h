@@ -48,8 +48,7 @@ lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data
 /* STALE when the open file is no longer as its entry says. */
 lb_status lb_data_check(lb_data *d, lb_error *err);
 
-/* Does a file's entry still hold? size, mtime and, where both know it, ctime; `touched`: only ctime differs, which the start hashes
- * decide. */
+/* Does a file's entry still hold? By size and mtime; where only ctime differs the start hashes decide, which every scan checks. */
 bool lb_entry_matches(const lb_entry *entry, const lb_file_stat *now);
 
 /* The entry under value options, where nothing needs to be read for that; *done false: the file has to be surveyed. */

@@ -225,6 +225,18 @@ static bool table_map_serves(const lb_table *t)
     return o->set == 0 && (o->value_set == 0 || (o->value_set == LB_VAL_TYPES && o->types == LB_TYPES_TEXT));
 }
 
+/* Why the lake's map, loaded with `status`, is not used; NULL: it is. */
+static const char *table_why_not(const lb_table *t, lb_status status)
+{
+    lb_map_info info = { .struct_size = sizeof info };
+
+    if (status != LB_OK)
+        return status == LB_NOTFOUND ? "no map" : "invalid map";
+    if (lb_map_get_info(t->map, &info, NULL) != LB_OK || !info.extended)
+        return "reference layout";
+    return table_map_serves(t) ? NULL : "other options";
+}
+
 static lb_status table_build(lb_table *t, lb_error *err)
 {
     lb_lake_options *remembered = t->remembered;
@@ -266,7 +278,7 @@ static lb_status table_load(lb_table *t, lb_error *err)
     lb_status status = lb_map_load_file(path, &t->map, &why);
     if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, &why);
-    t->no_map_reason = status == LB_NOTFOUND ? "no map" : status != LB_OK ? "invalid map" : table_map_serves(t) ? NULL : "other options";
+    t->no_map_reason = table_why_not(t, status);
     if (status != LB_OK && status != LB_NOTFOUND)
         lb_note(t->cx, "%s: %s; read without it", path, why.message);
     return t->no_map_reason == NULL ? LB_OK : table_build(t, err);

@@ -149,36 +149,36 @@ static void infer_add_decimal(delim_column *c, lb_str v, const lb_number *n)
     infer_bound_digits(&c->max_decimal, v, 1);
 }
 
-static bool infer_add_number(delim_column *c, lb_str v, const delim_values *values)
+static delim_kind infer_add_number(delim_column *c, lb_str v, const delim_values *values)
 {
     lb_number n;
 
     switch (lb_number_parse(v.at, v.size, &n)) {
-    case LB_NUMBER_INT: INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, n.i); return true;
-    case LB_NUMBER_UINT: INFER_WIDEN(c, DELIM_KIND_UINT, c->min_u, c->max_u, n.u); return true;
-    case LB_NUMBER_BIG: c->seen[DELIM_KIND_BIG]++; return true;
+    case LB_NUMBER_INT: INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, n.i); return DELIM_KIND_INT;
+    case LB_NUMBER_UINT: INFER_WIDEN(c, DELIM_KIND_UINT, c->min_u, c->max_u, n.u); return DELIM_KIND_UINT;
+    case LB_NUMBER_BIG: c->seen[DELIM_KIND_BIG]++; return DELIM_KIND_BIG;
     case LB_NUMBER_FLOAT:
         infer_add_double(c, n.f);
         if (values->decimal && n.point)
             infer_add_decimal(c, v, &n);
-        return true;
+        return DELIM_KIND_FLOAT;
     case LB_NOT_A_NUMBER: break;
     }
-    return false;
+    return DELIM_KIND_TEXT;
 }
 
-static bool infer_add_instant(delim_column *c, lb_str v)
+static delim_kind infer_add_instant(delim_column *c, lb_str v)
 {
     static const delim_kind kinds[] = { DELIM_KIND_TIME, DELIM_KIND_TIMESTAMP, DELIM_KIND_UTC };
     lb_datetime t;
     int place;
 
     switch (lb_datetime_parse(v.at, v.size, &t)) {
-    case LB_DATE: INFER_WIDEN(c, DELIM_KIND_DATE, c->min_date, c->max_date, t.days); return true;
+    case LB_DATE: INFER_WIDEN(c, DELIM_KIND_DATE, c->min_date, c->max_date, t.days); return DELIM_KIND_DATE;
     case LB_TIME: place = AT_TIME; break;
     case LB_TIMESTAMP: place = AT_TIMESTAMP; break;
     case LB_TIMESTAMP_UTC: place = AT_UTC; break;
-    default: return false;
+    default: return DELIM_KIND_TEXT;
     }
     struct delim_instant at = { t.seconds, t.nanos };
     bool first = c->seen[kinds[place]]++ == 0;
@@ -187,17 +187,17 @@ static bool infer_add_instant(delim_column *c, lb_str v)
     if (first || infer_compare_instant(at, c->max_at[place]) > 0)
         c->max_at[place] = at;
     c->nanos[place] |= t.fraction_digits > 6;
-    return true;
+    return kinds[place];
 }
 
-static bool infer_add_bool(delim_column *c, lb_str v)
+static delim_kind infer_add_bool(delim_column *c, lb_str v)
 {
     bool yes = lb_str_is_nocase(v, "true");
 
     if (!yes && !lb_str_is_nocase(v, "false"))
-        return false;
+        return DELIM_KIND_TEXT;
     INFER_WIDEN(c, DELIM_KIND_BOOL, c->min_bool, c->max_bool, (uint8_t)yes);
-    return true;
+    return DELIM_KIND_BOOL;
 }
 
 /* Kinds that meet in something other than text. */
@@ -215,18 +215,18 @@ static bool infer_is_settled(const delim_column *c)
 }
 
 /* The kind of a value shows in its first bytes: no text is parsed twice in vain. */
-static void infer_add_typed(delim_column *c, lb_str v, const delim_values *values)
+static delim_kind infer_add_typed(delim_column *c, lb_str v, const delim_values *values)
 {
-    bool taken = false;
+    delim_kind kind = DELIM_KIND_TEXT;
 
     if (v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':'))
-        taken = infer_add_instant(c, v);
-    if (!taken && v.size != 0) {
+        kind = infer_add_instant(c, v);
+    if (kind == DELIM_KIND_TEXT && v.size != 0) {
         char first = v.at[0] | 0x20;
-        taken = first == 't' || first == 'f' ? infer_add_bool(c, v) : infer_add_number(c, v, values);
+        kind = first == 't' || first == 'f' ? infer_add_bool(c, v) : infer_add_number(c, v, values);
     }
-    if (!taken)
-        c->seen[DELIM_KIND_TEXT]++;
+    c->seen[DELIM_KIND_TEXT] += kind == DELIM_KIND_TEXT;
+    return kind;
 }
 
 void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats)
@@ -242,8 +242,9 @@ void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_va
         c->settled = true;
         return;
     }
-    infer_add_typed(c, delim_trim(value, quoted), values);
-    c->settled = c->seen[DELIM_KIND_TEXT] != 0 || infer_is_settled(c);
+    delim_kind kind = infer_add_typed(c, delim_trim(value, quoted), values);
+    if (c->seen[kind] == 1)
+        c->settled = kind == DELIM_KIND_TEXT || infer_is_settled(c);
 }
 
 /* ---------------------------------------------------------------- merging */
