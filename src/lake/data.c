@@ -166,11 +166,7 @@ static lb_status data_survey(lb_data *d, const lb_data_request *q, lb_error *err
                                    .format = q->format };
 
     d->surveyed = true;
-    LB_TRY(lb_inspect(d->cx, d->store, &options, d->options, &d->arena, &d->entry, err));
-    if (d->entry.total_rows == LB_ROWS_UNKNOWN && d->options->types == LB_TYPES_AUTO)
-        lb_note(d->cx, "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once",
-                d->store->path, (unsigned long long)(LB_SAMPLE_BYTES >> 20));
-    return LB_OK;
+    return lb_inspect(d->cx, d->store, &options, d->options, &d->arena, &d->entry, err);
 }
 
 /* ---------------------------------------------------------------- opening */

@@ -311,6 +311,7 @@ lb_status lb_table_slice(lb_table *t, const lb_slice *want, struct ArrowArrayStr
     if (s == NULL)
         return lb_fail_nomem(err);
     s->t = t;
+    lb_table_tell_sample(t);
     lb_status status = slice_open(s, want, &schema, err);
     if (status == LB_OK)
         return lb_stream_make((lb_source){ slice_next, slice_close, s }, &schema, out, err);

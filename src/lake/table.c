@@ -654,9 +654,17 @@ const char *lb_table_map_use(lb_table *t, uint64_t index)
 
 /* ---------------------------------------------------------------- columns */
 
+void lb_table_tell_sample(lb_table *t)
+{
+    if (t->rows == LB_ROWS_UNKNOWN && t->file->options->types == LB_TYPES_AUTO && !atomic_flag_test_and_set(&t->sample_told))
+        lb_note(t->cx, "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once", t->path,
+                (unsigned long long)(LB_SAMPLE_BYTES >> 20));
+}
+
 lb_status lb_table_schema(lb_table *t, struct ArrowSchema *out, lb_error *err)
 {
     lb_error_clear(err);
+    lb_table_tell_sample(t);
     return lb_schema_copy(&t->schema, out, err);
 }
 

@@ -43,6 +43,7 @@ struct lb_table {
     lb_names columns;            /* places of its fields */
     lb_unite *unite;             /* made when statistics are asked for */
     uint64_t explained_part, explained_file;
+    atomic_flag sample_told;     /* that types come from a sample */
 };
 
 /* The entry of a file of a lake, as this table reads it. */
@@ -54,6 +55,9 @@ lb_status lb_table_first_row(lb_table *t, uint64_t index, uint64_t *row, lb_erro
 
 /* The file that holds a row; UINT64_MAX past the end. */
 lb_status lb_table_find_row(lb_table *t, uint64_t row, uint64_t *index, lb_error *err);
+
+/* Tell, once, when types are shown or used that come from a sample of the file. */
+void lb_table_tell_sample(lb_table *t);
 
 /* Open a file of the table; for a single file it is the table's own (*own false). */
 lb_status lb_table_open_file(lb_table *t, uint64_t index, lb_data **out, bool *own, lb_error *err);
