@@ -25,6 +25,7 @@ typedef struct build {
     lb_context *cx;
     const char *dir;
     const lb_map_options *asked;
+    const lb_read_options *over; /* wins over the options, for one read of the lake; NULL */
     lb_lake_options *options;
     lb_inspect_options inspect;
     lb_arena arena;
@@ -125,7 +126,7 @@ static lb_status build_inspect(build *b, const lb_data_file *file, build_file *o
     lb_status status = lb_store_open_file(file->path, &store, err);
     out->gone = status == LB_NOTFOUND;
     if (status == LB_OK)
-        status = lb_lake_options_for(b->options, file->rel_path, NULL, &read, err);
+        status = lb_lake_options_for(b->options, file->rel_path, b->over, &read, err);
     if (status == LB_OK)
         status = lb_inspect(b->cx, store, &options, read, &out->arena, &out->entry, err);
     lb_read_options_free(read);
@@ -285,7 +286,8 @@ static bool build_append(void *buf, const void *bytes, size_t size)
     return lb_buf_append(buf, bytes, size, NULL) == LB_OK;
 }
 
-lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, lb_map **out, lb_error *err)
+lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
+                               lb_map **out, lb_error *err)
 {
     lb_buf bytes;
     build b;
@@ -293,6 +295,7 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
     *out = NULL;
     lb_buf_init(&bytes, &cx->budget);
     lb_status status = build_start(&b, cx, dir, options, false, err);
+    b.over = over;
     if (status == LB_OK)
         status = build_discover(&b, err);
     if (status == LB_OK)

@@ -4,8 +4,10 @@
 
 #include "lake/map.h"
 
-/* As lb_map_create, but the map stays in memory: for reading a lake that has none. Digests are not taken. */
-lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, lb_map **out, lb_error *err);
+/* As lb_map_create, but the map stays in memory: for reading a lake that has none. Digests are not taken. `over` (may be NULL)
+ * wins over what the options say of how files are read, rules included, and is not kept in the map. */
+lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
+                               lb_map **out, lb_error *err);
 
 /* The statistics policy that a `--stats` text names; names are sorted, each once, and live in the arena. */
 lb_status lb_parse_stats(const char *text, lb_arena *arena, int *policy, const char *const **names, lb_error *err);

@@ -107,7 +107,7 @@ static const char *data_reason(const lb_entry *entry, const lb_data_request *q, 
         return "error when mapped";
     if (q->format != NULL && !lb_str_is(entry->format, q->format))
         return "other options";
-    if (!lb_dialect_serves(entry, q->over))
+    if (!q->fresh_map && !lb_dialect_serves(entry, q->over))
         return "other options";
     if (entry->blocks.count == 0 && entry->total_rows != 0)
         return "no locator";
@@ -140,7 +140,7 @@ static lb_status data_take_entry(lb_data *d, const lb_data_request *q, bool *tak
     d->map_use = data_reason(&entry, q, d->store, NULL);
     if (d->map_use != NULL)
         return LB_OK;
-    LB_TRY(lb_entry_adapt(&entry, q->over, &d->arena, &d->entry, taken, err));
+    LB_TRY(lb_entry_adapt(&entry, q->fresh_map ? NULL : q->over, &d->arena, &d->entry, taken, err));
     d->map_use = *taken ? "used" : "other options";
     return LB_OK;
 }

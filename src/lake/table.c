@@ -54,7 +54,7 @@ static const lb_override *table_override(const lb_table *t, uint64_t index)
     return bsearch(&key, t->overrides, t->n_overrides, sizeof *t->overrides, table_order_overrides);
 }
 
-/* What was asked on top of the map. A map built for this table alone has it all in it. */
+/* What is to be worked into the map's entries. Those of a map built for this table alone have it in them. */
 static const lb_read_options *table_over(const lb_table *t)
 {
     return t->no_map_reason == NULL ? t->over : NULL;
@@ -240,12 +240,10 @@ static const char *table_why_not(const lb_table *t, lb_status status)
 static lb_status table_build(lb_table *t, lb_error *err)
 {
     lb_lake_options *remembered = t->remembered;
-    lb_read_options *read = NULL;
-    lb_map_options options = { .struct_size = sizeof options, .record_errors = true, .read = t->over };
+    lb_map_options options = { .struct_size = sizeof options, .record_errors = true };
 
     if (remembered != NULL) {
-        LB_TRY(lb_read_options_merge(remembered->read, t->over, &read, err));
-        options.read = read;
+        options.read = remembered->read;
         options.hidden = remembered->discover.hidden;
         options.by_products = remembered->discover.by_products;
         options.no_compressed = remembered->no_compressed;
@@ -256,8 +254,7 @@ static lb_status table_build(lb_table *t, lb_error *err)
     }
     lb_map_close(t->map);
     t->map = NULL;
-    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, &t->map, err);
-    lb_read_options_free(read);
+    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, t->over, &t->map, err);
     if (status != LB_OK)
         return status;
     t->remembered = NULL;
@@ -549,7 +546,7 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
     const lb_override *override = table_override(t, index);
     lb_entry entry;
 
-    *q = (lb_data_request){ .remembered = t->remembered, .over = table_over(t), .map = t->map, .listed = true, .index = index,
+    *q = (lb_data_request){ .remembered = t->remembered, .over = t->over, .map = t->map, .listed = true, .index = index,
                             .fresh_map = t->no_map_reason != NULL };
     LB_TRY(lb_map_view(t->map, index, arena, &entry, err));
     if (override != NULL)
