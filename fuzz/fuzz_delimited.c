@@ -207,6 +207,15 @@ static void same_bytes(lb_str a, lb_str b)
     REQUIRE(lb_str_equal(a, b));
 }
 
+static bool same_bits(double a, double b)
+{
+    uint64_t x, y;
+
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
+}
+
 static void same_stats(const lb_colstats *a, const lb_colstats *b)
 {
     REQUIRE(a->count == b->count);
@@ -216,8 +225,7 @@ static void same_stats(const lb_colstats *a, const lb_colstats *b)
         same_bytes(x->type, y->type);
         REQUIRE(x->null_count == y->null_count && x->nan_count == y->nan_count && x->has == y->has);
         REQUIRE(x->min_i == y->min_i && x->max_i == y->max_i && x->min_u == y->min_u && x->max_u == y->max_u);
-        REQUIRE(memcmp(&x->min_f, &y->min_f, sizeof x->min_f) == 0 &&
-                memcmp(&x->max_f, &y->max_f, sizeof x->max_f) == 0);
+        REQUIRE(same_bits(x->min_f, y->min_f) && same_bits(x->max_f, y->max_f));
         same_bytes(x->min_b, y->min_b);
         same_bytes(x->max_b, y->max_b);
     }

@@ -401,7 +401,7 @@ static void check_ranges(const opened *f, size_t chunk)
     size_t width = (size_t)f->reader->schema.n_children, n = width == 0 ? 0 : 1 + random_below(width + 1);
     lb_wanted wanted[80];
     lb_buf whole, part;
-    uint64_t rows;
+    uint64_t rows = 0;
 
     lb_buf_init(&whole, NULL);
     lb_buf_init(&part, NULL);
@@ -412,7 +412,7 @@ static void check_ranges(const opened *f, size_t chunk)
         fail_msg("%s", err.message);
     assert_int_equal(rows, f->entry.total_rows);
     for (int i = 0; i < 4; i++) {
-        uint64_t first = random_below(rows + 2), count = random_below(rows + 2), got;
+        uint64_t first = random_below(rows + 2), count = random_below(rows + 2), got = 0;
         assert_int_equal(
             scan_text(f->reader, first, count, wanted, n, 1 + random_below(70), random_below(5), &part, &got, &err),
             LB_OK);
