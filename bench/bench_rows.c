@@ -1,5 +1,5 @@
-/* Writes a CSV file for the benchmarks: the same bytes for the same size. Rows are about 100 bytes long; every 16th has a
- * quoted field with a comma and doubled quotes, every 1,024th one with a line break.
+/* Writes a CSV file for the benchmarks: the same bytes for the same size. Rows are about 95 bytes long; every 16th has
+ * a quoted field with a comma and doubled quotes, every 1,024th one with a line break.
  *
  *   bench_rows FILE BYTES      prints the number of rows */
 #include <errno.h>

@@ -23,6 +23,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 COUNT = 100    # rows of a slice
+LIMIT = "the limit: pread and counting newlines"
+STRUCTURE = "map, structure only, 1 thread"
+FULL = "map, types and statistics, 1 thread"
 
 
 def parse_size(text):
@@ -67,55 +70,72 @@ def told(command, threads=1):
     return float(output(command, env=env).split()[-1])
 
 
-class Figures:
-    """Medians by name, in order."""
+class Works:
+    """What is measured, in order. All are run in turn, round after round, so that what else the machine does meets all
+    of them alike; slow ones take part in every third round."""
 
     def __init__(self, runs):
         self.runs = runs
-        self.found = {}
+        self.works = {}
+        self.times = {}
 
-    def take(self, name, measure, slow=False):
-        times = [measure() for _ in range(max(1, self.runs // 3) if slow else self.runs)]
-        self.found[name] = {"median": statistics.median(times), "min": min(times), "max": max(times), "runs": len(times)}
-        print("  %-46s %s" % (name, duration(self.found[name]["median"])), file=sys.stderr)
+    def add(self, name, measure, slow=False):
+        self.works[name] = (measure, slow)
+        self.times[name] = []
 
-    def skip(self, name, why):
-        print("  %-46s left out: %s" % (name, why), file=sys.stderr)
+    def run(self):
+        for turn in range(self.runs):
+            print("round %d of %d" % (turn + 1, self.runs), file=sys.stderr)
+            for name, (measure, slow) in self.works.items():
+                if not slow or turn % 3 == 0:
+                    self.times[name].append(measure())
 
     def median(self, name):
-        return self.found[name]["median"] if name in self.found else None
+        return statistics.median(self.times[name]) if name in self.times else None
+
+    def figures(self):
+        return {name: {"median": self.median(name), "min": min(times), "max": max(times), "runs": len(times)}
+                for name, times in self.times.items()}
 
 
 def have(module):
     return subprocess.run([sys.executable, "-c", "import " + module], capture_output=True, check=False).returncode == 0
 
 
-def measure_map(bench, lakebed, lake):
+def make_lake(folder, name, path):
+    """A directory that holds the same file, so that each has a map of its own."""
+    lake = folder / name
+    lake.mkdir()
+    (lake / path.name).hardlink_to(path)
+    return lake
+
+
+def add_maps(bench, lakebed, lake):
     text = ["--types", "text", "--stats", "none"]
-    bench.take("map, types and statistics, 1 thread", lambda: wall([lakebed, "map", lake, "-q", "-j", "1"]), slow=True)
-    bench.take("map, structure only, 1 thread", lambda: wall([lakebed, "map", lake, "-q", "-j", "1", *text]), slow=True)
+    bench.add(STRUCTURE, lambda: wall([lakebed, "map", lake, "-q", "-j", "1", *text]), slow=True)
+    bench.add(FULL, lambda: wall([lakebed, "map", lake, "-q", "-j", "1"]), slow=True)
 
 
-def measure_slices(bench, lakebed, lake, path, rows):
-    last = rows - COUNT
-    for stride in (65536, 4096):
-        subprocess.run([lakebed, "map", lake, "-q", "--stride", str(stride)], check=True)
-        for where, first in (("start", 0), ("end", last)):
-            command = [lakebed, "slice", path, "--offset", str(first), "--limit", str(COUNT), "--to", "csv"]
-            bench.take("slice at the %s, stride %d" % (where, stride), lambda: wall(command))
-    bench.take("the process alone (lakebed version)", lambda: wall([lakebed, "version"]))
+def add_slices(bench, lakebed, lakes, name, rows):
+    for where, first in (("start", 0), ("end", rows - COUNT)):
+        for stride, lake in lakes.items():
+            command = [lakebed, "slice", lake / name, "--offset", str(first), "--limit", str(COUNT), "--to", "csv"]
+            bench.add("slice at the %s, stride %d" % (where, stride), lambda command=command: wall(command))
+    bench.add("the process alone (lakebed version)", lambda: wall([lakebed, "version"]))
 
 
-def measure_peers(bench, path, rows):
-    peers = HERE / "peers.py"
+def add_peers(bench, path, rows):
+    peers = [sys.executable, HERE / "peers.py"]
     for tool in ("duckdb", "polars"):
         if not have(tool):
-            bench.skip(tool, "not installed")
+            print("%s is left out: it is not installed" % tool, file=sys.stderr)
             continue
-        bench.take("%s reads all, 1 thread" % tool, lambda: told([sys.executable, peers, tool, "read", path]), slow=True)
+        read = [*peers, tool, "read", path]
+        bench.add("%s reads all, 1 thread" % tool, lambda read=read: told(read), slow=True)
         for where, first in (("start", 0), ("end", rows - COUNT)):
-            command = [sys.executable, peers, tool, "slice", path, str(first), str(COUNT)]
-            bench.take("%s slices at the %s" % (tool, where), lambda: told(command, os.cpu_count()), slow=True)
+            command = [*peers, tool, "slice", path, str(first), str(COUNT)]
+            name = "%s slices at the %s" % (tool, where)
+            bench.add(name, lambda command=command: told(command, os.cpu_count()), slow=True)
 
 
 def check_slice(lakebed, path, rows):
@@ -144,22 +164,20 @@ def ratio_row(bench, name, against, more):
     """A line of the table: the figure, what it is held against, and how many times as fast it is."""
     mine = bench.median(name)
     other, other_name = best_of(bench, against)
-    times = "–" if other is None else "%.2f ×" % (other / mine) if other / mine < 10 else "%.0f ×" % (other / mine)
+    times = "–" if other is None else ("%.2f ×" if other / mine < 10 else "%.0f ×") % (other / mine)
     return [name, duration(mine), more, "–" if other is None else "%s: %s" % (other_name, duration(other)), times]
 
 
 def table(bench, size):
-    limit = "the limit: pread and counting newlines"
     rows = [["work", "median", "", "held against", "as fast"], ["---"] * 5]
-    rows.append([limit, duration(bench.median(limit)), rate(size, bench.median(limit)), "", ""])
-    structure, full = "map, structure only, 1 thread", "map, types and statistics, 1 thread"
-    rows.append(ratio_row(bench, structure, [limit], rate(size, bench.median(structure))))
-    rows.append(ratio_row(bench, full, ["duckdb reads all, 1 thread", "polars reads all, 1 thread"],
-                          rate(size, bench.median(full))))
+    rows.append([LIMIT, duration(bench.median(LIMIT)), rate(size, bench.median(LIMIT)), "", ""])
+    rows.append(ratio_row(bench, STRUCTURE, [LIMIT], rate(size, bench.median(STRUCTURE))))
+    rows.append(ratio_row(bench, FULL, ["duckdb reads all, 1 thread", "polars reads all, 1 thread"],
+                          rate(size, bench.median(FULL))))
     for where in ("start", "end"):
         for stride in (65536, 4096):
-            rows.append(ratio_row(bench, "slice at the %s, stride %d" % (where, stride),
-                                  ["duckdb slices at the " + where, "polars slices at the " + where], "%d rows" % COUNT))
+            against = ["duckdb slices at the " + where, "polars slices at the " + where]
+            rows.append(ratio_row(bench, "slice at the %s, stride %d" % (where, stride), against, "%d rows" % COUNT))
     return "\n".join("| %s |" % " | ".join(row) for row in rows)
 
 
@@ -180,22 +198,26 @@ def versions(lakebed):
 
 
 def run(args, folder):
-    bench = Figures(args.runs)
-    lake = folder / "lake"
-    path = lake / "orders.csv"
-    lake.mkdir()
+    bench = Works(args.runs)
+    path = folder / "orders.csv"
     rows = int(output([build_tool("bench_rows", folder), path, str(args.size)]))
     size = path.stat().st_size
     limit = build_tool("bench_limit", folder)
-    print("%d bytes, %d rows" % (size, rows), file=sys.stderr)
-    bench.take("the limit: pread and counting newlines", lambda: float(output([limit, path]).split()[0]))
-    measure_map(bench, args.lakebed, lake)
-    measure_slices(bench, args.lakebed, lake, path, rows)
-    check_slice(args.lakebed, path, rows)
-    map_bytes = (lake / ".br_map.bazan").stat().st_size
-    measure_peers(bench, path, rows)
-    return {"machine": machine(), "versions": versions(args.lakebed), "bytes": size, "rows": rows,
-            "map_bytes_at_stride_4096": map_bytes, "seconds": bench.found}, table(bench, size)
+    lakes = {stride: make_lake(folder, "stride-%d" % stride, path) for stride in (65536, 4096)}
+    mapped_anew = make_lake(folder, "anew", path)
+    map_bytes = {}
+    for stride, lake in lakes.items():
+        subprocess.run([args.lakebed, "map", lake, "-q", "--stride", str(stride)], check=True)
+        map_bytes[stride] = (lake / ".br_map.bazan").stat().st_size
+        check_slice(args.lakebed, lake / path.name, rows)
+    bench.add(LIMIT, lambda: float(output([limit, path]).split()[0]))
+    add_maps(bench, args.lakebed, mapped_anew)
+    add_slices(bench, args.lakebed, lakes, path.name, rows)
+    add_peers(bench, path, rows)
+    load = os.getloadavg()[0]
+    bench.run()
+    return {"machine": machine(), "load_before": load, "versions": versions(args.lakebed), "bytes": size, "rows": rows,
+            "map_bytes": map_bytes, "seconds": bench.figures()}, table(bench, size)
 
 
 def main():
@@ -208,7 +230,8 @@ def main():
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     tools = ", ".join("%s %s" % pair for pair in figures["versions"].items())
-    print("%s\n%s\n%d bytes, %d rows\n\n%s" % (figures["machine"], tools, figures["bytes"], figures["rows"], text))
+    print("%s\n%s; load before: %.1f" % (figures["machine"], tools, figures["load_before"]))
+    print("%d bytes, %d rows\n\n%s" % (figures["bytes"], figures["rows"], text))
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
