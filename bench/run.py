@@ -47,7 +47,7 @@ def arguments():
 # ---- measuring
 
 def build_tool(name, folder):
-    """A helper program, compiled for this very processor."""
+    """One of the programs beside this file, compiled for this very processor."""
     program = folder / name
     subprocess.run(["cc", "-std=gnu11", "-O3", "-march=native", HERE / (name + ".c"), "-o", program], check=True)
     return program

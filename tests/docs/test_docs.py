@@ -1,6 +1,6 @@
 """The examples of the documentation, run as tests.
 
-In README.md, examples/README.md and docs/**/*.md every fenced block of the kind `console` is a session at a terminal:
+In README.md, examples/README.md and docs/**/*.md every fenced block of the kind `console` is what a terminal shows:
 lines that begin with `$ ` are commands, those that begin with `> ` go on with the command before, and all others are
 what it prints, standard output and error together. The blocks of one page are run in order by bash, in one folder that
 holds a copy of the example lake as `lake`. Rules of comparison:
