@@ -653,6 +653,8 @@ static const struct {
     { "a\nx\n\"b\n\nc\xED\xA0\x80\"\n", NULL, NULL, 9, 1, 3, "0xED" },
     { "a\n\x81x\n", "WINDOWS-1252", NULL, 2, 0, 2, "0x81 at offset 2 is not valid WINDOWS-1252" },
     { "a\n1\nx\n", NULL, "int64", 4, 1, 3, "\"x\" does not read as int64" },
+    { "a\n-128\n127\n128\n", NULL, "int8", 11, 2, 4, "\"128\" does not read as int8" },
+    { "a\n-129\n", NULL, "int8", 2, 0, 2, "\"-129\" does not read as int8" },
     { "a\n300\n", NULL, "uint8", 2, 0, 2, "\"300\" does not read as uint8" },
     { "a\n1e39\n", NULL, "float32", 2, 0, 2, "\"1e39\" does not read as float32" },
     { "a\n1.25\n", NULL, "decimal(3,1)", 2, 0, 2, "\"1.25\" does not read as decimal(3,1)" },
@@ -682,6 +684,98 @@ static void scan_errors_have_places(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- files that changed, and types of a sample */
+
+/* Read `count` rows from `first` on of `text` by what was found in another file, or in a part of it. */
+static lb_status scan_known(const lb_entry *entry, const char *text, uint64_t first, uint64_t count, uint64_t *rows,
+                            lb_error *err)
+{
+    const lb_wanted wanted = { .column = 0 };
+    lb_store *store;
+    lb_reader *r;
+    lb_buf out;
+
+    *err = (lb_error)LB_ERROR_INIT;
+    *rows = 0;
+    lb_buf_init(&out, NULL);
+    assert_int_equal(lb_store_open_memory(text, strlen(text), &store, err), LB_OK);
+    assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, NULL, entry, &r, err), LB_OK);
+    lb_status status = scan_text(r, first, count, &wanted, 1, 5, 0, &out, rows, err);
+    lb_buf_free(&out);
+    lb_format_csv.close(r);
+    lb_store_close(store);
+    return status;
+}
+
+static void scan_notices_changes(void **state)
+{
+    static const char text[] = "a\n1\n2\n3\n4\n5\n6\n";
+    static const struct {
+        const char *text;
+        uint64_t first;
+        lb_status status;
+        int64_t offset;
+        const char *says;
+    } changed[] = {
+        { text, 0, LB_OK, -1, "" },
+        { "a\n1\n2\n3\n4\n5\n7\n", 0, LB_OK, -1, "" },
+        { "a\n1\n2\n3\n4\n5\n7\n", 4, LB_STALE, 10, "the bytes here are not those that were mapped" },
+        { "a\n1\n2\n3\n4\n5\n7\n", 5, LB_STALE, 10, "the bytes here are not those that were mapped" },
+        { "a\n1\n2\n3\n4\n5\n7\n", 3, LB_OK, -1, "" },
+        { "b\n1\n2\n3\n4\n5\n6\n", 1, LB_OK, -1, "" },
+        { "a\n10\n2\n3\n4\n5\n6\n", 2, LB_STALE, 6, "the bytes here are not those that were mapped" },
+        { "a\n1\n2\n3\n4\n", 4, LB_STALE, 10, "the bytes here are not those that were mapped" },
+        { "a\n1\n2\n3\n4\n", 3, LB_STALE, -1, "the file ends after row 4, where 6 rows were mapped" },
+        { "a\n1\n2\n", 1, LB_STALE, -1, "the file ends after row 2, where 6 rows were mapped" },
+    };
+    const lb_read_options options = { .set = 0 };
+    const lb_survey_options how = survey_options(2, 0, LB_STATS_ALL);
+    lb_error err;
+    uint64_t rows;
+    opened f;
+
+    (void)state;
+    open_bytes(&f, &lb_format_csv, (const uint8_t *)text, sizeof text - 1, &options, &how);
+    assert_int_equal(f.status, LB_OK);
+    for (size_t i = 0; i < LB_COUNT_OF(changed); i++) {
+        lb_status status = scan_known(&f.entry, changed[i].text, changed[i].first, 9, &rows, &err);
+        if (status != changed[i].status || err.offset != changed[i].offset || strcmp(err.message, changed[i].says) != 0)
+            fail_msg("change %zu: status %d, offset %lld: %s", i, (int)status, (long long)err.offset, err.message);
+        if (status == LB_OK)
+            assert_int_equal(rows, 6 - changed[i].first);
+    }
+    close_bytes(&f);
+}
+
+static void scan_beyond_a_sample(void **state)
+{
+    static const char text[] = "a,b\n1,x\n2,\"y\n\"\n3,z\n4,v\r\n\r\nw,u\n6,t\n";
+    const lb_read_options options = { .set = 0 };
+    lb_survey_options how = survey_options(2, 4, LB_STATS_ALL);
+    lb_error err;
+    uint64_t rows;
+    opened f;
+
+    (void)state;
+    how.sample_bytes = 20;
+    open_bytes(&f, &lb_format_csv, (const uint8_t *)text, sizeof text - 1, &options, &how);
+    assert_int_equal(f.status, LB_OK);
+    assert_true(f.entry.total_rows == LB_ROWS_UNKNOWN);
+    assert_int_equal(f.entry.blocks.count, 2);
+    assert_int_equal(scan_known(&f.entry, text, 1, 3, &rows, &err), LB_OK);
+    assert_int_equal(rows, 3);
+    assert_int_equal(scan_known(&f.entry, text, 5, 9, &rows, &err), LB_OK);
+    assert_int_equal(rows, 1);
+    assert_int_equal(scan_known(&f.entry, text, 7, 9, &rows, &err), LB_OK);
+    assert_int_equal(rows, 0);
+    for (uint64_t first = 0; first < 5; first++) {
+        assert_int_equal(scan_known(&f.entry, text, first, 9, &rows, &err), LB_CORRUPT);
+        assert_string_equal(err.message, "column 'a': \"w\" does not read as int64");
+        assert_true(err.offset == 26 && err.row == 4 && err.line == 8);
+    }
+    close_bytes(&f);
+}
+
 /* ---------------------------------------------------------------- declared types */
 
 static const struct {
@@ -696,7 +790,8 @@ static const struct {
       0 },
     { "string", "{\"a\":\"1\"}\n{\"a\":\"\"}\n{\"a\":\"-0\"}\n{\"a\":\" 7 \"}\n", 0, LB_MIN_B | LB_MAX_B, 0, 0 },
     { "binary",
-      "{\"a\":{\"$bin\":\"MQ==\"}}\n{\"a\":{\"$bin\":\"\"}}\n{\"a\":{\"$bin\":\"LTA=\"}}\n{\"a\":{\"$bin\":\"IDcg\"}}\n",
+      "{\"a\":{\"$bin\":\"MQ==\"}}\n{\"a\":{\"$bin\":\"\"}}\n"
+      "{\"a\":{\"$bin\":\"LTA=\"}}\n{\"a\":{\"$bin\":\"IDcg\"}}\n",
       0, LB_MIN_B | LB_MAX_B, 0, 0 },
 };
 
@@ -750,6 +845,8 @@ int main(void)
         cmocka_unit_test(scan_headers),
         cmocka_unit_test(scan_keeps_the_header_as_it_was),
         cmocka_unit_test(scan_errors_have_places),
+        cmocka_unit_test(scan_notices_changes),
+        cmocka_unit_test(scan_beyond_a_sample),
         cmocka_unit_test(scan_declared),
         cmocka_unit_test(scan_block_statistics),
         cmocka_unit_test(scan_utf16),
