@@ -244,7 +244,17 @@ def check_file(r, f):
             if distinct(wanted):
                 want = project(typed, f.names, wanted)[offset:offset + limit]
                 assert rows_of(f.path, *part, *column_flags(wanted)) == want
-    return schema, typed
+    check_value_options(r, f, plain)
+
+
+def check_value_options(r, f, plain):
+    """What values mean is asked anew of a mapped file: the same as of one without a map."""
+    options = r.sample(["--decimal", "--null=NA", "--null=x", "--types=text", "--types=proven"], r.randint(1, 3))
+    if f.names and r.random() < 0.7 and "\0" not in f.names[0]:
+        options.append("--column=%s=string" % f.names[0].replace("=", "\\="))
+    assert run("schema", f.path, "--json", *options) == run("schema", f.path, "--json", *options, *plain)
+    part = ["--to", "canonical", "--offset", str(r.randint(0, len(f.rows))), "--limit", "9"]
+    assert run("slice", f.path, *part, *options) == run("slice", f.path, *part, *options, *plain)
 
 
 def check_raw(r, f):
