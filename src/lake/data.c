@@ -7,6 +7,7 @@
 #include "column/ipc.h"
 #include "lake/handlers.h"
 #include "lake/inspect.h"
+#include "lake/sandbox.h"
 
 /* ---------------------------------------------------------------- finding the map */
 
@@ -31,7 +32,7 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
 
     if (file == NULL)
         return lb_arena_fail(arena, err);
-    if (access(file, F_OK) != 0)
+    if (access(file, F_OK) != 0 || lb_check_sandbox(file, NULL) != LB_OK)
         return LB_OK;
     LB_TRY(lb_map_name_of(lb_str_of(path + skip), arena, rel_path, err));
     lb_status status = lb_map_load_file(file, map, &why);

@@ -61,7 +61,7 @@ static lb_status explain_find(lb_table *t, uint64_t at, uint64_t part, uint64_t 
 {
     uint64_t from = 0;
 
-    if (part != 0 && t->explained_part + 1 == part) {
+    if (part != 0 && t->explained_at == at && t->explained_part + 1 == part) {
         *file = t->explained_file;
         from = t->explained_part;
     } else {
@@ -69,6 +69,7 @@ static lb_status explain_find(lb_table *t, uint64_t at, uint64_t part, uint64_t 
     }
     for (; from < part && *file != UINT64_MAX; from++)
         LB_TRY(explain_next(t, *file, file, err));
+    t->explained_at = at;
     t->explained_part = part;
     t->explained_file = *file;
     return LB_OK;

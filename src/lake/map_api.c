@@ -7,6 +7,7 @@
 #include "column/ipc.h"
 #include "column/print.h"
 #include "lake/map_private.h"
+#include "lake/sandbox.h"
 
 /* Strings of one entry. Filled under the lock and never changed after. */
 typedef struct name_slot {
@@ -325,7 +326,9 @@ lb_status lb_map_open(lb_context *cx, const char *dir, lb_map **out, lb_error *e
     *out = NULL;
     lb_arena_init(&arena, &cx->budget);
     const char *path = lb_path_join(&arena, dir, LB_MAP_NAME);
-    lb_status status = path == NULL ? lb_arena_fail(&arena, err) : lb_map_load_file(path, out, err);
+    lb_status status = path == NULL ? lb_arena_fail(&arena, err) : lb_check_sandbox(path, err);
+    if (status == LB_OK)
+        status = lb_map_load_file(path, out, err);
     if (status == LB_NOTFOUND)
         lb_fail_hint(err, "build one with `lakebed map %s`", dir);
     lb_arena_free(&arena);

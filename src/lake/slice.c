@@ -13,6 +13,7 @@ typedef struct slice {
     size_t n_columns;
     uint64_t *columns;           /* places in the table's schema */
     uint64_t at, end;            /* rows of the table still to give */
+    uint64_t asked_end;          /* the end before it was cut at the table's */
 
     uint64_t file;               /* the open one, or the next */
     lb_data *data;               /* NULL: none open */
@@ -83,13 +84,13 @@ static lb_status slice_schema(slice *s, lb_error *err)
     return LB_OK;
 }
 
-/* Place of a table's column in an open file; a single file's columns are the table's own. */
+/* Places of columns in an open file; a single file's are the table's own while it is the file that was opened. */
 static lb_status slice_file_names(slice *s, lb_names *out, lb_error *err)
 {
     const struct ArrowSchema *schema = &s->data->schema;
 
     *out = (lb_names){ 0 };
-    for (int64_t i = 0; s->t->lake && i < schema->n_children; i++)
+    for (int64_t i = 0; (s->t->lake || s->fresh) && i < schema->n_children; i++)
         LB_TRY(lb_names_add(out, lb_str_of(schema->children[i]->name), (uint64_t)i, NULL, err));
     return LB_OK;
 }
@@ -109,6 +110,8 @@ static lb_status slice_want_columns(slice *s, lb_error *err)
             place = found == NULL ? SLICE_ABSENT : *found;
         }
         s->places[i] = SLICE_ABSENT;
+        if (place == SLICE_ABSENT && s->fresh)
+            status = lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed, and has no column '%s' any more", want->name);
         if (place == SLICE_ABSENT)
             continue;
         bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
@@ -153,12 +156,19 @@ static lb_status slice_read_afresh(slice *s, lb_status status, lb_error *err)
     s->fresh = true;
     LB_TRY(lb_data_reopen(s->t->cx, &s->t->request, &s->data, err));
     s->own = true;
-    if (s->data->entry.total_rows != LB_ROWS_UNKNOWN) {
-        s->end = LB_MIN(s->end, s->data->entry.total_rows);
-        s->at = LB_MIN(s->at, s->end);
-    }
+    /* No row went out yet: the rows asked for are taken from the file as it is now. */
+    s->end = LB_MIN(s->asked_end, s->data->entry.total_rows);
+    s->at = LB_MIN(s->at, s->end);
     s->part_end = s->end;
     return slice_scan_part(s, err);
+}
+
+/* An error in a file names it. */
+static lb_status slice_name_file(const slice *s, lb_status status, lb_error *err)
+{
+    if (status != LB_OK && s->data != NULL)
+        lb_fail_path(err, s->data->store->path);
+    return status;
 }
 
 static lb_status slice_open_part(slice *s, lb_error *err)
@@ -175,7 +185,7 @@ static lb_status slice_open_part(slice *s, lb_error *err)
     lb_status status = lb_data_check(s->data, err);
     if (status == LB_OK)
         status = slice_scan_part(s, err);
-    return slice_read_afresh(s, status, err);
+    return slice_name_file(s, slice_read_afresh(s, status, err), err);
 }
 
 /* ---------------------------------------------------------------- batches */
@@ -211,9 +221,10 @@ static lb_status slice_bring(slice *s, struct ArrowArray *batch, struct ArrowArr
     if (status == LB_OK)
         return LB_OK;
     out->release(out);
-    if (err != NULL && err->row >= 0)
-        err->row += (int64_t)s->at;
-    return status;
+    uint64_t first;
+    if (err != NULL && err->row >= 0 && lb_table_first_row(s->t, s->file, &first, NULL) == LB_OK)
+        err->row += (int64_t)(s->at - first);
+    return slice_name_file(s, status, err);
 }
 
 /* The next batch of the open part; release NULL at its end. */
@@ -228,7 +239,7 @@ static lb_status slice_pull(slice *s, struct ArrowArray *batch, lb_error *err)
     }
     if (status == LB_OK)
         return LB_OK;
-    LB_TRY(slice_read_afresh(s, status, err));
+    LB_TRY(slice_name_file(s, slice_read_afresh(s, status, err), err));
     return slice_pull(s, batch, err);
 }
 
@@ -292,6 +303,8 @@ static lb_status slice_open(slice *s, const lb_slice *want, struct ArrowSchema *
         return lb_fail_nomem(err);
     LB_TRY(slice_schema(s, err));
     lb_table_span(s->t, want, &s->at, &s->end);
+    if (__builtin_add_overflow(want->offset, want->limit, &s->asked_end))
+        s->asked_end = UINT64_MAX;
     LB_TRY(lb_schema_copy(&s->schema, schema, err));
     /* The first part is opened at once, so that what is wrong is said by this call where it can be. */
     lb_status status = s->at < s->end ? slice_open_part(s, err) : LB_OK;

@@ -67,7 +67,7 @@ static bool table_keeps_types(const lb_table *t)
 }
 
 /* Name on disk of an entry's file. */
-static const char *table_file_path(const lb_table *t, const lb_entry *entry, lb_arena *arena)
+static char *table_file_path(const lb_table *t, const lb_entry *entry, lb_arena *arena)
 {
     lb_str name = entry->rel_path_raw.size != 0 ? entry->rel_path_raw : entry->rel_path;
     char *copy = lb_arena_copy(arena, name);
@@ -97,6 +97,20 @@ typedef struct table_check {
 
 #define TABLE_CHECK_RUN 256      /* files a job */
 
+/* Is a path below the lake's folder reached without a symbolic link, as discovery would? */
+static bool table_is_within(const lb_table *t, char *path)
+{
+    struct stat now;
+    bool real = true;
+
+    for (char *slash = strchr(path + strlen(t->path) + 1, '/'); real && slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        real = lstat(path, &now) == 0 && S_ISDIR(now.st_mode);
+        *slash = '/';
+    }
+    return real && lstat(path, &now) == 0 && S_ISREG(now.st_mode);
+}
+
 /* Is the file of an entry as it was mapped? */
 static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *arena, lb_error *err)
 {
@@ -104,11 +118,11 @@ static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *aren
     lb_entry entry;
 
     LB_TRY(lb_map_view(c->t->map, index, arena, &entry, err));
-    const char *path = table_file_path(c->t, &entry, arena);
+    char *path = table_file_path(c->t, &entry, arena);
     if (path == NULL)
         return lb_arena_fail(arena, err);
     c->changed[index] = 1;
-    if (lstat(path, &now) != 0 || !S_ISREG(now.st_mode))
+    if (!table_is_within(c->t, path) || lstat(path, &now) != 0)
         return LB_OK;
     const lb_file_stat stat_now = { .size = (uint64_t)now.st_size,
                                     .mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec };
@@ -142,12 +156,14 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
 
     lb_arena_init(&o->arena, &c->t->cx->budget);
     LB_TRY(lb_map_view(c->t->map, o->index, &o->arena, &was, err));
-    const char *path = table_file_path(c->t, &was, &o->arena);
+    char *path = table_file_path(c->t, &was, &o->arena);
     if (path == NULL)
         return lb_arena_fail(&o->arena, err);
     const lb_inspect_options options = { .stride = lb_map_header_of(c->t->map)->stride, .stats = LB_STATS_ALL,
                                          .detect = c->t->remembered->detect };
     lb_status status = lb_store_open_file(path, &store, &why);
+    if (status == LB_OK && !table_is_within(c->t, path))
+        status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
     if (status == LB_OK)
         status = lb_lake_options_for(c->t->remembered, was.rel_path, c->t->over, &read, &why);
     if (status == LB_OK)
@@ -272,6 +288,7 @@ static lb_status table_load(lb_table *t, lb_error *err)
         return lb_arena_fail(&t->arena, err);
     if (t->no_map_reason != NULL)
         return table_build(t, err);
+    LB_TRY(lb_check_sandbox(path, err));
     lb_status status = lb_map_load_file(path, &t->map, &why);
     if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, &why);
@@ -727,8 +744,8 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
     out->nan_count = stat.has_nan_count ? (int64_t)stat.nan_count : -1;
     out->min = table_bound(t, &stat, false);
     out->max = table_bound(t, &stat, true);
-    out->min_exact = stat.min_exact;
-    out->max_exact = stat.max_exact;
+    out->min_exact = out->min != NULL && stat.min_exact;
+    out->max_exact = out->max != NULL && stat.max_exact;
     return LB_OK;
 }
 

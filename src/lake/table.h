@@ -42,7 +42,7 @@ struct lb_table {
     struct ArrowSchema schema;   /* of the table; nothing but nulls is shown as string */
     lb_names columns;            /* places of its fields */
     lb_unite *unite;             /* made when statistics are asked for */
-    uint64_t explained_part, explained_file;
+    uint64_t explained_at, explained_part, explained_file;    /* explained last: slice's first row, part, its file */
     atomic_flag sample_told;     /* that types come from a sample */
 };
 

@@ -12,8 +12,11 @@ typedef struct united {
     struct ArrowSchema field;
     bool inferred;
     bool conflict;
-    lb_colstat stat;             /* of all files so far; strings in the arena */
+    lb_str words;                /* the type, in the arena */
+    lb_colstat stat;             /* of all files so far, in the column's type; strings in the arena */
     bool stat_known;             /* every file that has the column gave its statistics */
+    bool any_bounds;             /* some file has values that have bounds */
+    bool nans_unknown;           /* of some file with values */
     uint64_t rows;               /* of the files that have it */
     lb_str first_file;
 } united;
@@ -126,25 +129,128 @@ static lb_status unite_widen_bytes(lb_unite *u, lb_colstat *a, const lb_colstat 
     return a->min_b.at == NULL || a->max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
 }
 
-/* Bounds of integers as bounds of doubles, where the column became one. */
-static void unite_to_floats(lb_colstat *s)
+/* Counts a second or a day of an Arrow format's timestamps or dates; 0: it is neither. */
+static int64_t unite_counts_a_day(const char *format)
 {
-    if ((s->has & (LB_MIN_I | LB_MAX_I)) != (LB_MIN_I | LB_MAX_I))
-        return;
-    s->min_f = (double)s->min_i;
-    s->max_f = (double)s->max_i;
+    static const char units[] = "smun";
+    static const int64_t seconds[] = { 1, 1000, 1000000, 1000000000 };
+
+    if (strcmp(format, "tdD") == 0)
+        return 1;
+    const char *unit = strncmp(format, "ts", 2) == 0 && format[2] != '\0' ? strchr(units, format[2]) : NULL;
+    return unit == NULL ? 0 : 86400 * seconds[unit - units];
+}
+
+static bool unite_is_float(const char *format)
+{
+    return strlen(format) == 1 && strchr("efg", format[0]) != NULL;
+}
+
+static bool unite_is_int(const char *format)
+{
+    return strlen(format) == 1 && strchr("csilCSIL", format[0]) != NULL;
+}
+
+static bool unite_is_text(const char *format)
+{
+    return strlen(format) == 1 && strchr("uUzZ", format[0]) != NULL;
+}
+
+/* Integers that meet floats are exact in them. */
+static bool unite_bounds_to_floats(lb_colstat *s)
+{
+    unsigned has = s->has;
+
+    if ((has & (LB_MIN_I | LB_MIN_U)) == 0 || (has & (LB_MAX_I | LB_MAX_U)) == 0)
+        return false;
+    s->min_f = (has & LB_MIN_I) != 0 ? (double)s->min_i : (double)s->min_u;
+    s->max_f = (has & LB_MAX_I) != 0 ? (double)s->max_i : (double)s->max_u;
     s->has = LB_MIN_F | LB_MAX_F;
-    s->has_nan_count = true;
-    s->nan_count = 0;
+    return true;
 }
 
-static bool unite_is_float(const struct ArrowSchema *type)
+static bool unite_bounds_to_unsigned(lb_colstat *s)
 {
-    return strcmp(type->format, "g") == 0 || strcmp(type->format, "f") == 0 || strcmp(type->format, "e") == 0;
+    if ((s->has & (LB_MIN_U | LB_MAX_U)) == (LB_MIN_U | LB_MAX_U))
+        return true;
+    if ((s->has & (LB_MIN_I | LB_MAX_I)) != (LB_MIN_I | LB_MAX_I) || s->min_i < 0)
+        return false;
+    s->min_u = (uint64_t)s->min_i;
+    s->max_u = (uint64_t)s->max_i;
+    s->has = LB_MIN_U | LB_MAX_U;
+    return true;
 }
 
-/* Take a file's statistics of a column into those of all files. A file of nothing but nulls has no bounds to add. */
-static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, uint64_t rows, lb_error *err)
+static bool unite_bounds_to_signed(lb_colstat *s)
+{
+    if ((s->has & (LB_MIN_I | LB_MAX_I)) == (LB_MIN_I | LB_MAX_I))
+        return true;
+    if ((s->has & (LB_MIN_U | LB_MAX_U)) != (LB_MIN_U | LB_MAX_U) || s->max_u > INT64_MAX)
+        return false;
+    s->min_i = (int64_t)s->min_u;
+    s->max_i = (int64_t)s->max_u;
+    s->has = LB_MIN_I | LB_MAX_I;
+    return true;
+}
+
+static bool unite_bounds_to_finer(lb_colstat *s, int64_t from, int64_t to)
+{
+    const unsigned both = LB_MIN_I | LB_MAX_I;
+
+    return to % from == 0 && (s->has & both) == both && !__builtin_mul_overflow(s->min_i, to / from, &s->min_i) &&
+           !__builtin_mul_overflow(s->max_i, to / from, &s->max_i);
+}
+
+/* Bounds of one type as bounds of the type it became; false: they are none of it. */
+static bool unite_bounds(lb_colstat *s, const char *from, const char *to)
+{
+    int64_t from_counts = unite_counts_a_day(from), to_counts = unite_counts_a_day(to);
+
+    if (strcmp(from, to) == 0 || (unite_is_float(from) && unite_is_float(to)) ||
+        (unite_is_text(from) && unite_is_text(to)))
+        return true;
+    if (from_counts != 0 && to_counts != 0)
+        return unite_bounds_to_finer(s, from_counts, to_counts);
+    if (!unite_is_int(from))
+        return false;
+    if (unite_is_float(to))
+        return unite_bounds_to_floats(s);
+    if (!unite_is_int(to))
+        return false;
+    return strchr("CSIL", to[0]) != NULL ? unite_bounds_to_unsigned(s) : unite_bounds_to_signed(s);
+}
+
+/* Bring statistics over to the united column's type, which lends its words. What is counted stays in any case. */
+static void unite_retype(const united *c, lb_colstat *s, const char *from)
+{
+    if (!unite_bounds(s, from, c->field.format))
+        s->has = 0;
+    s->type = c->words;
+}
+
+/* The first bounds are kept as they are, in the arena. */
+static lb_status unite_first_bounds(lb_unite *u, united *c, const lb_colstat *b, lb_error *err)
+{
+    lb_colstat *s = &c->stat;
+
+    s->source = b->source;
+    s->has = b->has;
+    s->min_i = b->min_i;
+    s->max_i = b->max_i;
+    s->min_u = b->min_u;
+    s->max_u = b->max_u;
+    s->min_f = b->min_f;
+    s->max_f = b->max_f;
+    s->min_exact = b->min_exact;
+    s->max_exact = b->max_exact;
+    s->min_b = (lb_str){ lb_arena_dup(&u->arena, b->min_b.at, b->min_b.size), b->min_b.size };
+    s->max_b = (lb_str){ lb_arena_dup(&u->arena, b->max_b.at, b->max_b.size), b->max_b.size };
+    return s->min_b.at == NULL || s->max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+}
+
+/* Take a file's statistics of a column, whose type there is `from`, into those of all files. A file of nothing but
+ * nulls and NaN has no bounds to add. */
+static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, const char *from, uint64_t rows, lb_error *err)
 {
     lb_colstat b;
 
@@ -156,24 +262,16 @@ static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, uint
     b = *more;
     c->stat.null_count += b.null_count;
     c->stat.has_null_count = c->stat.has_null_count && b.has_null_count;
-    c->stat.nan_count += b.has_nan_count ? b.nan_count : 0;
-    if (b.has == 0 && b.has_null_count && b.null_count == rows)
+    if (b.has_null_count && b.null_count == rows)
         return LB_OK;
-    if (unite_is_float(&c->field)) {
-        unite_to_floats(&b);
-        unite_to_floats(&c->stat);
-    }
-    if (c->stat.has == 0 && c->rows == rows + (c->stat.has_null_count ? c->stat.null_count - b.null_count : 0)) {
-        uint64_t nulls = c->stat.null_count, nans = c->stat.nan_count;
-        bool has_nulls = c->stat.has_null_count;
-        c->stat = b;
-        c->stat.null_count = nulls;
-        c->stat.nan_count = nans;
-        c->stat.has_null_count = has_nulls;
-        c->stat.min_b = (lb_str){ lb_arena_dup(&u->arena, b.min_b.at, b.min_b.size), b.min_b.size };
-        c->stat.max_b = (lb_str){ lb_arena_dup(&u->arena, b.max_b.at, b.max_b.size), b.max_b.size };
-        c->stat.type = (lb_str){ lb_arena_copy(&u->arena, b.type), b.type.size };
-        return c->stat.type.at == NULL || c->stat.min_b.at == NULL || c->stat.max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+    unite_retype(c, &b, from);
+    c->nans_unknown = c->nans_unknown || (unite_is_float(from) && !b.has_nan_count);
+    c->stat.nan_count += b.has_nan_count ? b.nan_count : 0;
+    if (b.has_null_count && b.has_nan_count && b.null_count + b.nan_count == rows)
+        return LB_OK;
+    if (!c->any_bounds) {
+        c->any_bounds = true;
+        return unite_first_bounds(u, c, &b, err);
     }
     c->stat.has &= b.has;
     if ((c->stat.has & (LB_MIN_B | LB_MAX_B)) != 0 && unite_is_decimal(&b))
@@ -193,6 +291,43 @@ static const char *unite_words(const struct ArrowSchema *field, lb_buf *buf)
     return text == NULL ? "?" : text;
 }
 
+/* Give a column its type, or another one: its bounds follow. */
+static lb_status unite_set_field(lb_unite *u, united *c, struct ArrowSchema *made, lb_error *err)
+{
+    struct ArrowSchema old = c->field;
+    lb_buf words;
+
+    c->field = *made;
+    lb_buf_init(&words, NULL);
+    lb_status status = lb_type_words(&c->field, false, &words, err);
+    if (status == LB_OK) {
+        c->words = (lb_str){ lb_arena_dup(&u->arena, words.data, words.size), words.size };
+        status = c->words.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+    }
+    lb_buf_free(&words);
+    if (old.release == NULL)
+        return status;
+    if (status == LB_OK)
+        unite_retype(c, &c->stat, old.format);
+    old.release(&old);
+    return status;
+}
+
+static lb_status unite_to_text(lb_unite *u, united *c, lb_error *err)
+{
+    struct ArrowSchema made = { 0 };
+
+    LB_TRY(lb_type_of_words("string", &made, err));
+    lb_status status = lb_schema_set_name(&made, lb_str_of(c->field.name), err);
+    if (status != LB_OK) {
+        made.release(&made);
+        return status;
+    }
+    c->inferred = false;
+    c->stat_known = false;
+    return unite_set_field(u, c, &made, err);
+}
+
 static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_entry *entry, lb_error *err)
 {
     lb_buf a, b, text;
@@ -207,15 +342,7 @@ static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema
     if (status == LB_OK && u->mode == LB_SCHEMA_STRICT)
         status = lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)text.size, (const char *)text.data);
     if (status == LB_OK && u->mode == LB_SCHEMA_TEXT) {
-        struct ArrowSchema made = { 0 };
-        status = lb_type_of_words("string", &made, err);
-        if (status == LB_OK)
-            status = lb_schema_set_name(&made, lb_str_of(c->field.name), err);
-        c->field.release(&c->field);
-        c->field = made;
-        c->inferred = false;
-        c->stat.has = 0;
-        c->stat_known = false;
+        status = unite_to_text(u, c, err);
     } else if (status == LB_OK) {
         c->conflict = true;
         status = lb_schema_set_meta(&c->field, LB_META_CONFLICT, (lb_str){ (const char *)text.data, text.size }, err);
@@ -244,9 +371,7 @@ static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *fi
     if (null_before && !null_now)
         c->first_file = entry->rel_path;
     c->inferred = null_before ? b.inferred : null_now ? c->inferred : c->inferred && b.inferred;
-    c->field.release(&c->field);
-    c->field = made;
-    return LB_OK;
+    return unite_set_field(u, c, &made, err);
 }
 
 static const lb_colstat *unite_stat_of(const lb_colstats *stats, const char *name, uint64_t hint)
@@ -276,14 +401,16 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
         if (c->first_file.at == NULL)
             return lb_arena_fail(&u->arena, err);
         c->stat.has_null_count = true;
-        LB_TRY(lb_schema_copy(field, &c->field, err));
+        struct ArrowSchema made = { 0 };
+        LB_TRY(lb_schema_copy(field, &made, err));
+        LB_TRY(unite_set_field(u, c, &made, err));
         if (u->mode == LB_SCHEMA_STRICT && u->files != 0)
             return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has a column '%s' that the files before it have not",
                            (int)entry->rel_path.size, entry->rel_path.at, field->name);
     } else {
         LB_TRY(unite_meet(u, c, field, stat, entry, err));
     }
-    return unite_stat(u, c, stat, entry->total_rows, err);
+    return unite_stat(u, c, stat, field->format, entry->total_rows, err);
 }
 
 /* Decode a file's schema unless it is the one of the file before. */
@@ -342,6 +469,8 @@ bool lb_unite_stat(const lb_unite *u, size_t column, lb_colstat *out)
         return false;
     *out = c->stat;
     out->name = lb_str_of(c->field.name);
+    out->type = c->words;
+    out->has_nan_count = unite_is_float(c->field.format) && !c->nans_unknown;
     out->null_count += u->rows - c->rows;
     return true;
 }
