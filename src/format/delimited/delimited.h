@@ -28,10 +28,10 @@ typedef struct delim_dialect {
 
 /* ---- tokenizer */
 
-enum { DELIM_QUOTED = 1, DELIM_DIRTY = 2 };
+enum { DELIM_QUOTED = 1, DELIM_DIRTY = 2, DELIM_UNCLOSED = 4 };
 
 /* A field as it stands in the window. Clean: its value is p[0..size). Dirty: p is the whole field with its quotes, and
- * delim_unescape gives the value. */
+ * delim_unescape gives the value. Unclosed: its quote runs to the end of the text. */
 typedef struct delim_field {
     const uint8_t *p;
     size_t size;

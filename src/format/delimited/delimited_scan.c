@@ -417,6 +417,8 @@ lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn wr
     uint64_t from, to;
     bool there;
 
+    if (r->known->total_rows != LB_ROWS_UNKNOWN)
+        count = first >= r->known->total_rows ? 0 : LB_MIN(count, r->known->total_rows - first);
     if (count == 0)
         return LB_OK;
     lb_status status = delim_seek(r, first, 0, &records, &there, err);

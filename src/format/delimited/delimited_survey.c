@@ -198,6 +198,11 @@ static lb_status survey_block_column_at(survey *s, size_t column, delim_column *
 
 /* ---------------------------------------------------------------- rows */
 
+static bool survey_is_unclosed(const delim_scanner *scan)
+{
+    return scan->n_fields != 0 && (scan->fields[scan->n_fields - 1].flags & DELIM_UNCLOSED) != 0;
+}
+
 static lb_status survey_fail_ragged(survey *s, lb_error *err)
 {
     lb_status status = lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "a record of %zu field%s where %zu %s expected",
@@ -205,6 +210,8 @@ static lb_status survey_fail_ragged(survey *s, lb_error *err)
                                s->width == 1 ? "is" : "are");
     char option[128], why[128];
 
+    if (survey_is_unclosed(&s->records.scan))
+        lb_fail_hint(err, "its last quote is never closed; --quote none reads quotes as ordinary bytes");
     if (delim_suggest(s->r, option, why, sizeof option, NULL) == LB_OK && strncmp(option, "delimiter=", 10) == 0)
         lb_fail_hint(err, "%s: --delimiter '%s' reads it so", why, option + 10);
     lb_fail_hint(err, "--ragged null pads short records with nulls and gives long ones columns of their own");

@@ -140,7 +140,7 @@ static size_t delim_walk_field(delim_scanner *s, size_t from, delim_field *out, 
         if (close == s->size) {
             /* Never closed: the field runs to the end of the text. */
             *more |= !s->end;
-            *out = (delim_field){ s->data + from, s->size - from, flags | DELIM_DIRTY };
+            *out = (delim_field){ s->data + from, s->size - from, flags | DELIM_DIRTY | DELIM_UNCLOSED };
             return close;
         }
     }

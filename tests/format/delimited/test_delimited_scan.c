@@ -368,11 +368,12 @@ static void check_values(const random_file *file, const slow_text *slow, size_t 
 static void check_raw(const opened *f, const random_file *file, const slow_text *slow, size_t header)
 {
     uint64_t rows = f->entry.total_rows, first = random_below(rows + 1), count = random_below(rows - first + 1);
+    bool beyond = count == rows - first && random_below(2) == 0;
     lb_error err = LB_ERROR_INIT;
     lb_buf out;
 
     lb_buf_init(&out, NULL);
-    assert_int_equal(lb_format_csv.raw(f->reader, first, count, write_buf, &out, &err), LB_OK);
+    assert_int_equal(lb_format_csv.raw(f->reader, first, beyond ? UINT64_MAX : count, write_buf, &out, &err), LB_OK);
     if (count == 0) {
         assert_int_equal(out.size, 0);
     } else {
@@ -640,24 +641,26 @@ static void scan_keeps_the_header_as_it_was(void **state)
 static const struct {
     const char *text, *encoding, *type; /* type: of a column `a` that is declared */
     int64_t offset, row, line;
-    const char *says;
+    const char *says, *hint;
 } errors[] = {
-    { "a,b\n1,2\n3\n", NULL, NULL, 8, 1, 3, "1 field where 2 are expected" },
-    { "a\n1\n\n\n2,3,4\n", NULL, NULL, 6, 1, 5, "3 fields where 1 is expected" },
-    { "a,b\n1,\"x\n\ny\"\r\n3\n", NULL, NULL, 14, 1, 5, "1 field where 2 are expected" },
-    { "a,b\rx,y\r\rz\r", NULL, NULL, 9, 1, 4, "1 field" },
-    { "a\nx\n\xFFy\n", NULL, NULL, 4, 1, 3, "0xFF at offset 4 is not valid UTF-8" },
-    { "a\nx\nab\xC3\x28\n", NULL, NULL, 6, 1, 3, "not valid UTF-8" },
-    { "a\nx\nab\xC3", NULL, NULL, 6, 1, 3, "ends inside a character" },
-    { "a\xFF\nx\n", NULL, NULL, 1, -1, 1, "0xFF" },
-    { "a\nx\n\"b\n\nc\xED\xA0\x80\"\n", NULL, NULL, 9, 1, 3, "0xED" },
-    { "a\n\x81x\n", "WINDOWS-1252", NULL, 2, 0, 2, "0x81 at offset 2 is not valid WINDOWS-1252" },
-    { "a\n1\nx\n", NULL, "int64", 4, 1, 3, "\"x\" does not read as int64" },
-    { "a\n-128\n127\n128\n", NULL, "int8", 11, 2, 4, "\"128\" does not read as int8" },
-    { "a\n-129\n", NULL, "int8", 2, 0, 2, "\"-129\" does not read as int8" },
-    { "a\n300\n", NULL, "uint8", 2, 0, 2, "\"300\" does not read as uint8" },
-    { "a\n1e39\n", NULL, "float32", 2, 0, 2, "\"1e39\" does not read as float32" },
-    { "a\n1.25\n", NULL, "decimal(3,1)", 2, 0, 2, "\"1.25\" does not read as decimal(3,1)" },
+    { "a,b\n1,2\n3\n", NULL, NULL, 8, 1, 3, "1 field where 2 are expected", "--ragged null" },
+    { "a\n1\n\n\n2,3,4\n", NULL, NULL, 6, 1, 5, "3 fields where 1 is expected", "--ragged null" },
+    { "a,b\n1,\"x\n\ny\"\r\n3\n", NULL, NULL, 14, 1, 5, "1 field where 2 are expected", "--ragged null" },
+    { "a,b\rx,y\r\rz\r", NULL, NULL, 9, 1, 4, "1 field", "--ragged null" },
+    { "a\nx\n\xFFy\n", NULL, NULL, 4, 1, 3, "0xFF at offset 4 is not valid UTF-8", "--encoding WINDOWS-1252" },
+    { "a\nx\nab\xC3\x28\n", NULL, NULL, 6, 1, 3, "not valid UTF-8", "--encoding WINDOWS-1252" },
+    { "a\nx\nab\xC3", NULL, NULL, 6, 1, 3, "ends inside a character", "--encoding" },
+    { "a\xFF\nx\n", NULL, NULL, 1, -1, 1, "0xFF", "--encoding WINDOWS-1252" },
+    { "a\nx\n\"b\n\nc\xED\xA0\x80\"\n", NULL, NULL, 9, 1, 3, "0xED", "--encoding" },
+    { "a\n\x81x\n", "WINDOWS-1252", NULL, 2, 0, 2, "0x81 at offset 2 is not valid WINDOWS-1252",
+      "may have another encoding" },
+    { "a\n1\nx\n", NULL, "int64", 4, 1, 3, "\"x\" does not read as int64", "--column NAME=TYPE" },
+    { "a\n-128\n127\n128\n", NULL, "int8", 11, 2, 4, "\"128\" does not read as int8", "--column NAME=TYPE" },
+    { "a\n-129\n", NULL, "int8", 2, 0, 2, "\"-129\" does not read as int8", "--column NAME=TYPE" },
+    { "a\n300\n", NULL, "uint8", 2, 0, 2, "\"300\" does not read as uint8", "--column NAME=TYPE" },
+    { "a\n1e39\n", NULL, "float32", 2, 0, 2, "\"1e39\" does not read as float32", "--column NAME=TYPE" },
+    { "a\n1.25\n", NULL, "decimal(3,1)", 2, 0, 2, "\"1.25\" does not read as decimal(3,1)", "--column NAME=TYPE" },
+    { "a,b\n1,2\n\"3,4\n5,6\n", NULL, NULL, 8, 1, 3, "1 field where 2 are expected", "never closed; --quote none" },
 };
 
 static void scan_errors_have_places(void **state)
@@ -679,6 +682,8 @@ static void scan_errors_have_places(void **state)
                          (long long)f.err.offset, (long long)f.err.row, (long long)f.err.line, f.err.message);
             if (strstr(f.err.message, errors[i].says) == NULL)
                 fail_msg("error %zu says %s", i, f.err.message);
+            if (strstr(f.err.hint, errors[i].hint) == NULL)
+                fail_msg("error %zu hints %s", i, f.err.hint);
             close_bytes(&f);
         }
     }
