@@ -27,6 +27,7 @@ typedef struct lb_survey_options {
     const char *const *stats_columns;    /* LB_STATS_NAMED: ended by NULL */
     uint64_t sample_bytes;               /* stop after about so many bytes; 0: the whole file */
     bool pages;                          /* Parquet: page positions too */
+    bool keep_state;                     /* keep what extend needs in open_state */
     /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
     lb_tap_fn tap;
     void *tap_user;
@@ -67,6 +68,12 @@ struct lb_format {
 
     /* One pass: fills total_rows, locator, arrow_schema, dialect, blocks, columns … of `out`, in `arena`. */
     lb_status (*survey)(lb_reader *reader, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
+
+    /* As survey, for a file that grew since `known` (with which the reader was opened) was made of it: reads from the last block
+     * on and gives what survey would; nothing goes to the tap. *done false: nothing was read, it has to be surveyed whole.
+     * NULL: the format cannot. */
+    lb_status (*extend)(lb_reader *reader, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
+                        lb_error *err);
 
     /* Rows as a pull stream of batches with the wanted columns; the reader was opened with a known entry that has a schema.
      * Rows past the end are left out. Errors while pulling come from the stream; STALE where a block does not begin as the

@@ -340,6 +340,16 @@ static bool save_sync(int fd)
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS || errno == EBADF;
 }
 
+lb_status lb_sync_dir(const char *dir, lb_error *err)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return lb_fail_errno(err, errno, dir, "open");
+    lb_status status = save_sync(fd) ? LB_OK : lb_fail_errno(err, errno, dir, "sync");
+    (void)close(fd);
+    return status;
+}
+
 /* Copy the old file: for file systems without hard links. Returns errno. */
 static int save_copy(lb_saver *s, const char *to)
 {

@@ -10,6 +10,9 @@
  * `path` before is kept under that name. */
 lb_status lb_saver_open_as(lb_context *cx, const char *path, const char *keep_as, lb_saver **out, lb_error *err);
 
+/* Make renames in a directory last. Errors: IO. */
+lb_status lb_sync_dir(const char *dir, lb_error *err);
+
 /* An advisory lock (flock) on the file `path`, made when missing and left there. Errors: CONFLICT when another holds it
  * longer than `wait_ms`. */
 typedef struct lb_lock lb_lock;

@@ -11,6 +11,7 @@
 #ifndef LB_FORMAT_DELIMITED_H
 #define LB_FORMAT_DELIMITED_H
 
+#include "base/cursor.h"
 #include "base/find.h"
 #include "base/number.h"
 #include "format/format.h"
@@ -193,6 +194,14 @@ void delim_column_type(const delim_column *c, const delim_values *values, char o
 lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
                              lb_arena *arena, lb_colstat *out, lb_error *err);
 
+/* ---- where a survey can be taken up again (delimited_state.c) */
+
+lb_status delim_state_begin(lb_buf *out, uint64_t first_row, uint32_t width, lb_error *err);
+lb_status delim_state_add(lb_buf *out, const delim_column *c, lb_error *err);
+/* Hostile bytes are safe; false: no state. */
+bool delim_state_open(lb_str bytes, lb_cursor *c, uint64_t *first_row, uint32_t *width);
+bool delim_state_next(lb_cursor *c, delim_column *out);
+
 /* ---- values read as a type (delimited_value.c) */
 
 typedef enum delim_storage { DELIM_TEXT, DELIM_BOOL, DELIM_SIGNED, DELIM_UNSIGNED, DELIM_DOUBLE, DELIM_DECIMAL, DELIM_INSTANT,
@@ -259,6 +268,7 @@ lb_status delim_names(const lb_str *header, size_t n_header, size_t width, lb_ar
                       lb_error *err);
 
 lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done, lb_error *err);
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
 lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done, lb_error *err);

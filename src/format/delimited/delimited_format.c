@@ -307,7 +307,7 @@ static const char *const format_options[] = { "delimiter", "quote",   "escape", 
 
 #define FORMAT_FUNCTIONS                                                                                       \
     .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,       \
-    .open = format_open, .survey = delim_survey, .scan = delim_scan, .raw = delim_raw, .adapt = delim_adapt,       \
+    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .raw = delim_raw, .adapt = delim_adapt,       \
     .suggest = delim_suggest, .close = format_close
 
 #define FORMAT_HANDLER(id, ext, character, null_words)                                                          \

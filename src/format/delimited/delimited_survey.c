@@ -6,6 +6,7 @@
 #include "format/delimited/delimited.h"
 
 #define SURVEY_START_BYTES 64
+#define SURVEY_STATE_ROWS 4096
 
 /* A column that `--column` declares: every value must read so, and bounds are those of the declared type. */
 typedef struct survey_declared {
@@ -47,6 +48,7 @@ typedef struct survey {
     lb_block_builder blocks;
     lb_buf block_columns;        /* survey_block_column, for `--stats block`; the open block's ones last */
     size_t block_columns_from;   /* the first of these */
+    lb_buf state;                /* the columns as they were when a block began, for delim_extend */
     bool structure_only;         /* all text, no statistics: values are not looked at */
     bool sampled;
 } survey;
@@ -167,9 +169,32 @@ static lb_status survey_close_block(survey *s, lb_error *err)
     return lb_block_builder_add(&s->blocks, &s->block, err);
 }
 
+/* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the rows alone. */
+static uint64_t survey_state_rows(const survey *s)
+{
+    return (SURVEY_STATE_ROWS + s->options->stride - 1) / s->options->stride * s->options->stride;
+}
+
+/* May the survey be taken up again from a state? Bounds of declared columns and of blocks are not part of one. */
+static bool survey_keeps_state(const survey *s)
+{
+    return s->options->keep_state && s->options->stats != LB_STATS_BLOCKS && (s->r->options == NULL || s->r->options->n_columns == 0);
+}
+
+static lb_status survey_take_state(survey *s, lb_error *err)
+{
+    if (!survey_keeps_state(s) || s->rows % survey_state_rows(s) != 0)
+        return LB_OK;
+    LB_TRY(delim_state_begin(&s->state, s->rows, (uint32_t)s->width, err));
+    for (size_t i = 0; i < s->width; i++)
+        LB_TRY(delim_state_add(&s->state, &s->columns[i].seen, err));
+    return LB_OK;
+}
+
 static lb_status survey_open_block(survey *s, lb_error *err)
 {
     LB_TRY(survey_close_block(s, err));
+    LB_TRY(survey_take_state(s, err));
     s->block_columns_from = s->block_columns.size / sizeof(survey_block_column);
     s->block = (lb_block){ .first_row = s->rows, .first_line = delim_records_line(&s->records),
                            .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
@@ -320,12 +345,11 @@ static lb_status survey_record(survey *s, lb_error *err)
     return LB_OK;
 }
 
-static lb_status survey_run(survey *s, lb_error *err)
+static lb_status survey_rows(survey *s, lb_error *err)
 {
     uint64_t sample = s->options->sample_bytes;
     bool got;
 
-    LB_TRY(survey_header(s, err));
     for (;;) {
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got)
@@ -535,39 +559,135 @@ static lb_status survey_keep_dialect(survey *s, lb_entry *out, lb_error *err)
     return LB_OK;
 }
 
-static void survey_free(survey *s)
+static lb_status survey_keep_state(survey *s, lb_entry *out, lb_error *err)
 {
+    if (s->state.size == 0)
+        return LB_OK;
+    out->open_state = (lb_str){ lb_arena_dup(s->arena, s->state.data, s->state.size), s->state.size };
+    return out->open_state.at == NULL ? lb_arena_fail(s->arena, err) : LB_OK;
+}
+
+static void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena)
+{
+    lb_budget *budget = &r->cx->budget;
+
+    *s = (survey){ .r = r, .options = options, .arena = arena };
+    lb_buf_init(&s->scratch, budget);
+    lb_buf_init(&s->column_bytes, budget);
+    lb_buf_init(&s->block_columns, budget);
+    lb_buf_init(&s->state, budget);
+    lb_block_builder_init(&s->blocks, budget);
+    s->structure_only = r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
+}
+
+/* Make the entry of what was seen, unless that failed; frees the survey. */
+static lb_status survey_end(survey *s, lb_status status, lb_entry *out, lb_error *err)
+{
+    if (status == LB_OK)
+        status = survey_finish(s, out, err);
+    if (status == LB_OK)
+        status = survey_keep_dialect(s, out, err);
+    if (status == LB_OK)
+        status = survey_keep_state(s, out, err);
+    if (status == LB_OK)
+        status = lb_block_builder_finish(&s->blocks, s->arena, &out->blocks, err);
+    out->total_rows = s->sampled ? LB_ROWS_UNKNOWN : s->rows;
+    out->format = lb_str_of(s->r->format->name);
+    out->locator = lb_str_of(s->r->format->locator);
     delim_records_close(&s->records);
     lb_buf_free(&s->scratch);
     lb_buf_free(&s->column_bytes);
     lb_buf_free(&s->block_columns);
+    lb_buf_free(&s->state);
     lb_block_builder_free(&s->blocks);
+    return status;
 }
 
 lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    lb_budget *budget = &r->cx->budget;
-    survey s = { .r = r, .options = options, .arena = arena };
+    survey s;
 
-    lb_buf_init(&s.scratch, budget);
-    lb_buf_init(&s.column_bytes, budget);
-    lb_buf_init(&s.block_columns, budget);
-    lb_block_builder_init(&s.blocks, budget);
-    s.structure_only = r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
+    survey_begin(&s, r, options, arena);
     lb_status status = delim_records_open(&s.records, r->cx, r->store, &r->dialect, 0, 0, 1, options->chunk, err);
     if (status == LB_OK) {
         lb_text_tap(&s.records.text, options->tap, options->tap_user);
-        status = survey_run(&s, err);
+        status = survey_header(&s, err);
     }
     if (status == LB_OK)
-        status = survey_finish(&s, out, err);
-    if (status == LB_OK)
-        status = survey_keep_dialect(&s, out, err);
-    if (status == LB_OK)
-        status = lb_block_builder_finish(&s.blocks, arena, &out->blocks, err);
-    out->total_rows = s.sampled ? LB_ROWS_UNKNOWN : s.rows;
-    out->format = lb_str_of(r->format->name);
-    out->locator = lb_str_of(r->format->locator);
-    survey_free(&s);
-    return status;
+        status = survey_rows(&s, err);
+    return survey_end(&s, status, out, err);
+}
+
+/* ---------------------------------------------------------------- files that grew */
+
+/* The columns as the state has them. *read false: it is no state of this file. */
+static lb_status survey_restore(survey *s, const lb_entry *known, uint64_t *block, bool *read, lb_error *err)
+{
+    lb_cursor c;
+    uint64_t row;
+    uint32_t width;
+
+    *read = false;
+    if (!delim_state_open(known->open_state, &c, &row, &width))
+        return LB_OK;
+    *block = lb_blocks_find(&known->blocks, row);
+    if (*block == UINT64_MAX || known->blocks.first_row[*block] != row || width < s->width)
+        return LB_OK;
+    s->rows = row;
+    if (width > s->width || !s->has_width) {
+        LB_TRY(survey_widen(s, width, err));
+        LB_TRY(survey_settle_columns(s, err));
+    }
+    for (size_t i = 0; i < width; i++)
+        if (!delim_state_next(&c, &s->columns[i].seen))
+            return LB_OK;
+    *read = true;
+    return lb_buf_append(&s->state, known->open_state.at, known->open_state.size, err);
+}
+
+static lb_status survey_copy_blocks(survey *s, const lb_blocks *b, uint64_t count, lb_error *err)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const lb_block block = { b->first_row[i],       b->row_count[i],  b->first_byte[i], b->total_byte_size[i],
+                                 b->compressed_size[i], b->first_line[i], b->start_hash[i] };
+        LB_TRY(lb_block_builder_add(&s->blocks, &block, err));
+    }
+    return LB_OK;
+}
+
+/* Read the header again, then go on from the block that the state was taken at. */
+static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_error *err)
+{
+    lb_reader *r = s->r;
+    const lb_blocks *b = &known->blocks;
+    uint64_t block = 0;
+
+    LB_TRY(delim_records_open(&s->records, r->cx, r->store, &r->dialect, 0, 0, 1, s->options->chunk, err));
+    LB_TRY(survey_header(s, err));
+    LB_TRY(survey_restore(s, known, &block, done, err));
+    if (!*done)
+        return LB_OK;
+    LB_TRY(survey_copy_blocks(s, b, block, err));
+    delim_records_close(&s->records);
+    LB_TRY(delim_records_open(&s->records, r->cx, r->store, &r->dialect, b->first_byte[block], b->first_row[block],
+                              b->first_line[block], s->options->chunk, err));
+    return survey_rows(s, err);
+}
+
+lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done, lb_error *err)
+{
+    const lb_entry *known = r->known;
+    const lb_blocks *b = &known->blocks;
+    survey s;
+
+    *done = false;
+    if (b->count == 0 || b->first_byte == NULL || b->first_line == NULL || b->start_hash == NULL || known->open_state.size == 0)
+        return LB_OK;
+    survey_begin(&s, r, options, arena);
+    if (!survey_keeps_state(&s))
+        return survey_end(&s, LB_OK, &(lb_entry){ 0 }, err);
+    lb_status status = survey_resume(&s, known, done, err);
+    if (status != LB_OK)
+        *done = false;
+    return survey_end(&s, status, *done ? out : &(lb_entry){ 0 }, err);
 }
