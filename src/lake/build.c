@@ -1,19 +1,14 @@
 #include "lake/build.h"
 
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/pool.h"
-#include "column/ipc.h"
 #include "io/save.h"
 #include "lake/inspect.h"
+#include "lake/lake_write.h"
 #include "lake/sandbox.h"
-#include "lake/unite.h"
-
-#define BUILD_LOCK_WAIT_MS 2000
 
 typedef struct build_file {
     lb_arena arena;
@@ -27,6 +22,7 @@ typedef struct build {
     const lb_map_options *asked;
     const lb_read_options *over; /* wins over the options, for one read of the lake; NULL */
     lb_lake_options *options;
+    lb_lake_stats stats;
     lb_inspect_options inspect;
     lb_arena arena;
     lb_data_file *found;
@@ -39,64 +35,16 @@ typedef struct build {
 
 /* ---------------------------------------------------------------- options */
 
-static int build_order_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static lb_status build_stats_names(const char *text, lb_arena *arena, const char *const **names, lb_error *err)
-{
-    size_t cap = 2, n = 0, unique = 0;
-
-    for (const char *p = text; *p != '\0'; p++)
-        cap += *p == ',';
-    const char **list = lb_arena_alloc(arena, cap, sizeof *list);
-    if (list == NULL)
-        return lb_arena_fail(arena, err);
-    while (*text != '\0') {
-        const char *comma = strchr(text, ',');
-        size_t size = comma == NULL ? strlen(text) : (size_t)(comma - text);
-        list[n] = lb_arena_copy(arena, (lb_str){ text, size });
-        if (list[n] == NULL)
-            return lb_arena_fail(arena, err);
-        n += size != 0;
-        text += size + (comma != NULL);
-    }
-    qsort(list, n, sizeof *list, build_order_names);
-    for (size_t i = 0; i < n; i++)
-        if (unique == 0 || strcmp(list[unique - 1], list[i]) != 0)
-            list[unique++] = list[i];
-    list[unique] = NULL;
-    *names = list;
-    return LB_OK;
-}
-
-lb_status lb_parse_stats(const char *text, lb_arena *arena, int *policy, const char *const **names, lb_error *err)
-{
-    *names = NULL;
-    if (text == NULL || strcmp(text, "all") == 0)
-        return *policy = LB_STATS_ALL, LB_OK;
-    if (strcmp(text, "none") == 0)
-        return *policy = LB_STATS_OFF, LB_OK;
-    if (strcmp(text, "block") == 0)
-        return *policy = LB_STATS_BLOCKS, LB_OK;
-    if (text[0] == '\0')
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "--stats takes all, none, block or column names, not nothing");
-    *policy = LB_STATS_NAMED;
-    return build_stats_names(text, arena, names, err);
-}
-
 static lb_status build_setup(build *b, const lb_map_options *o, lb_error *err)
 {
-    int policy;
-
     if (o->struct_size != sizeof *o)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_map_options.struct_size is %zu, not %zu", o->struct_size, sizeof *o);
     if (o->fingerprint != LB_FINGERPRINT_METADATA && o->fingerprint != LB_FINGERPRINT_BLAKE3)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "the fingerprint is metadata or blake3");
     LB_TRY(lb_lake_options_new(o, &b->options, err));
-    LB_TRY(lb_parse_stats(o->stats, &b->arena, &policy, &b->inspect.stats_columns, err));
-    b->inspect.stats = (lb_stats_policy)policy;
+    LB_TRY(lb_lake_stats_of_text(o->stats, &b->arena, &b->stats, err));
+    b->inspect.stats = b->stats.policy;
+    b->inspect.stats_columns = b->stats.columns;
     b->inspect.stride = o->stride == 0 ? LB_DEFAULT_STRIDE : o->stride;
     b->inspect.fingerprint = o->fingerprint;
     b->inspect.detect = o->detect;
@@ -184,78 +132,23 @@ static lb_status build_discover(build *b, lb_error *err)
 
 /* ---------------------------------------------------------------- writing */
 
-static lb_status build_union(build *b, lb_entry **entries, size_t n, lb_str *out, lb_error *err)
+/* Entries of the files that were still there, in a list of their own. */
+static lb_status build_entries(build *b, lb_entry ***out, size_t *n, lb_error *err)
 {
-    struct ArrowSchema schema = { 0 };
-    lb_unite *u = NULL;
-    lb_buf bytes;
-
-    lb_buf_init(&bytes, NULL);
-    lb_status status = lb_unite_new(LB_SCHEMA_UNION, &u, err);
-    for (size_t i = 0; status == LB_OK && i < n; i++)
-        status = lb_unite_add(u, entries[i], &entries[i]->columns, err);
-    if (status == LB_OK)
-        status = lb_unite_schema(u, &schema, err);
-    if (status == LB_OK) {
-        status = lb_ipc_encode_schema(&schema, &bytes, err);
-        schema.release(&schema);
-    }
-    if (status == LB_OK) {
-        *out = (lb_str){ lb_arena_dup(&b->arena, bytes.data, bytes.size), bytes.size };
-        status = out->at == NULL ? lb_arena_fail(&b->arena, err) : LB_OK;
-    }
-    lb_buf_free(&bytes);
-    lb_unite_free(u);
-    return status;
-}
-
-/* `bazan.stats_columns`: the policy's word, or the names as a JSON array. */
-static lb_status build_stats_text(const build *b, lb_buf *out, lb_error *err)
-{
-    static const char *const words[] = { "all", "none", "block" };
-
-    if (b->inspect.stats != LB_STATS_NAMED)
-        return lb_buf_append_str(out, words[b->inspect.stats], err);
-    json_t *array = json_array();
-    for (size_t i = 0; b->inspect.stats_columns[i] != NULL; i++)
-        (void)json_array_append_new(array, json_string(b->inspect.stats_columns[i]));
-    char *text = json_dumps(array, JSON_COMPACT);
-    json_decref(array);
-    lb_status status = text == NULL ? lb_fail_nomem(err) : lb_buf_append_str(out, text, err);
-    free(text);
-    return status;
-}
-
-static lb_status build_write(build *b, lb_write_fn write, void *user, lb_error *err)
-{
-    lb_entry **entries = calloc(b->count + 1, sizeof *entries);
-    lb_buf options, stats;
-    size_t n = 0;
-
-    if (entries == NULL)
+    *out = calloc(b->count + 1, sizeof **out);
+    *n = 0;
+    if (*out == NULL)
         return lb_fail_nomem(err);
     for (size_t i = 0; i < b->count; i++)
         if (!b->files[i].gone)
-            entries[n++] = &b->files[i].entry;
-    lb_map_header header = { .stride = b->inspect.stride, .fingerprint = b->inspect.fingerprint, .created_ns = lb_now_ns(),
-                             .interop_full = b->asked->interop_full, .writer = LB_STR("lakebed") };
-    char writer[64];
-    header.writer = (lb_str){ writer, (size_t)snprintf(writer, sizeof writer, "lakebed %s", lb_version()) };
-    lb_buf_init(&options, NULL);
-    lb_buf_init(&stats, NULL);
-    lb_status status = lb_lake_options_json(b->options, &options, err);
-    if (status == LB_OK)
-        status = build_stats_text(b, &stats, err);
-    if (status == LB_OK)
-        status = build_union(b, entries, n, &header.union_schema, err);
-    header.options_json = (lb_str){ (const char *)options.data, options.size };
-    header.stats = (lb_str){ (const char *)stats.data, stats.size };
-    if (status == LB_OK)
-        status = lb_map_write(&header, entries, n, 0, write, user, err);
-    lb_buf_free(&options);
-    lb_buf_free(&stats);
-    free(entries);
-    return status;
+            (*out)[(*n)++] = &b->files[i].entry;
+    return LB_OK;
+}
+
+static lb_lake_write build_how(const build *b)
+{
+    return (lb_lake_write){ .options = b->options, .stats = b->stats, .stride = b->inspect.stride,
+                            .fingerprint = b->inspect.fingerprint, .interop_full = b->asked->interop_full };
 }
 
 static void build_free(build *b)
@@ -289,6 +182,8 @@ static bool build_append(void *buf, const void *bytes, size_t size)
 lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
                                lb_map **out, lb_error *err)
 {
+    lb_entry **entries = NULL;
+    size_t n = 0;
     lb_buf bytes;
     build b;
 
@@ -299,7 +194,12 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
     if (status == LB_OK)
         status = build_discover(&b, err);
     if (status == LB_OK)
-        status = build_write(&b, build_append, &bytes, err);
+        status = build_entries(&b, &entries, &n, err);
+    if (status == LB_OK) {
+        const lb_lake_write how = build_how(&b);
+        status = lb_lake_write_map(&how, entries, n, build_append, &bytes, err);
+    }
+    free(entries);
     build_free(&b);
     if (status == LB_OK)
         return lb_map_load_bytes(&bytes, dir, out, err);
@@ -307,29 +207,22 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
     return status;
 }
 
-static lb_status build_save(build *b, const char *path, lb_error *err)
+static lb_status build_save(build *b, lb_error *err)
 {
-    lb_saver *saver = NULL;
-
-    LB_TRY(lb_saver_open_as(b->cx, path, NULL, &saver, err));
-    lb_status status = build_write(b, lb_saver_write, saver, err);
-    if (status == LB_OK)
-        return lb_saver_commit(saver, err);
-    lb_saver_discard(saver);
-    return status;
-}
-
-static lb_status build_locked(build *b, const char *path, const char *lock_path, lb_error *err)
-{
+    const lb_lake_write how = build_how(b);
+    lb_entry **entries = NULL;
     lb_lock *lock = NULL;
+    size_t n;
 
     /* The walk comes first: a folder that is not there, or is none, gets no lock file either. */
-    lb_status status = build_discover(b, err);
+    LB_TRY(build_discover(b, err));
+    lb_status status = build_entries(b, &entries, &n, err);
     if (status == LB_OK)
-        status = lb_lock_take(lock_path, BUILD_LOCK_WAIT_MS, &lock, err);
+        status = lb_lake_lock(b->dir, &lock, err);
     if (status == LB_OK)
-        status = build_save(b, path, err);
+        status = lb_lake_save_map(b->cx, b->dir, false, &how, entries, n, err);
     lb_lock_release(lock);
+    free(entries);
     return status;
 }
 
@@ -340,16 +233,14 @@ lb_status lb_map_create(lb_context *cx, const char *dir, const lb_map_options *o
     if (out != NULL)
         *out = NULL;
     lb_status status = build_start(&b, cx, dir, options, true, err);
-    const char *path = NULL, *lock = NULL;
     if (status == LB_OK)
         status = lb_check_sandbox(dir, err);
-    if (status == LB_OK) {
-        path = lb_path_join(&b.arena, dir, LB_MAP_NAME);
-        lock = lb_path_join(&b.arena, dir, LB_MAP_LOCK_NAME);
-        status = path == NULL || lock == NULL ? lb_arena_fail(&b.arena, err) : build_locked(&b, path, lock, err);
+    if (status == LB_OK)
+        status = build_save(&b, err);
+    if (status == LB_OK && out != NULL) {
+        const char *path = lb_path_join(&b.arena, dir, LB_MAP_NAME);
+        status = path == NULL ? lb_arena_fail(&b.arena, err) : lb_map_load_file(path, out, err);
     }
-    if (status == LB_OK && out != NULL)
-        status = lb_map_load_file(path, out, err);
     build_free(&b);
     if (status != LB_OK)
         lb_fail_path(err, dir);

@@ -9,7 +9,4 @@
 lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
                                lb_map **out, lb_error *err);
 
-/* The statistics policy that a `--stats` text names; names are sorted, each once, and live in the arena. */
-lb_status lb_parse_stats(const char *text, lb_arena *arena, int *policy, const char *const **names, lb_error *err);
-
 #endif

@@ -3,8 +3,11 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "lake/digest.h"
 #include "lake/handlers.h"
+
+#define INSPECT_READ ((size_t)1 << 20)
 
 typedef struct inspect {
     lb_context *cx;
@@ -13,6 +16,7 @@ typedef struct inspect {
     const lb_read_options *read;
     lb_arena *arena;
     lb_digester *digester;       /* NULL: no digests */
+    const lb_entry *old;         /* the file grew since this was made of it; NULL: survey it whole */
 } inspect;
 
 static void inspect_tap(void *user, const uint8_t *bytes, size_t size)
@@ -27,24 +31,21 @@ static void inspect_tap(void *user, const uint8_t *bytes, size_t size)
         i->options->progress(i->options->progress_user);
 }
 
-/* Bytes that the survey had no need of still count for the digests. */
-static lb_status inspect_rest(inspect *i, lb_error *err)
+/* Give a digester the bytes from `at` to the end. */
+static lb_status inspect_feed(inspect *i, lb_digester *digester, uint64_t at, lb_error *err)
 {
-    uint64_t at = i->digester == NULL ? i->store->size : lb_digester_bytes(i->digester);
     lb_buf bytes;
-    lb_status status = LB_OK;
 
     lb_buf_init(&bytes, &i->cx->budget);
+    lb_status status = lb_buf_reserve(&bytes, INSPECT_READ, err);
     while (status == LB_OK && at < i->store->size) {
         size_t got = 0;
-        status = lb_buf_reserve(&bytes, 1 << 20, err);
+        status = lb_check_cancel(i->cx, err);
         if (status == LB_OK)
-            status = lb_check_cancel(i->cx, err);
-        if (status == LB_OK)
-            status = lb_store_read(i->store, at, bytes.data, 1 << 20, &got, err);
-        if (status == LB_OK && got == 0)
+            status = lb_store_read(i->store, at, bytes.data, INSPECT_READ, &got, err);
+        if (status != LB_OK || got == 0)
             break;
-        lb_digester_add(i->digester, bytes.data, got);
+        lb_digester_add(digester, bytes.data, got);
         at += got;
     }
     lb_buf_free(&bytes);
@@ -84,20 +85,94 @@ static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *
 {
     const lb_inspect_options *o = i->options;
     lb_survey_options survey = { .stride = o->stride, .stats = o->stats, .stats_columns = o->stats_columns,
-                                 .sample_bytes = o->sample_bytes, .pages = o->pages, .tap = inspect_tap, .tap_user = i };
+                                 .sample_bytes = o->sample_bytes, .pages = o->pages, .keep_state = o->for_map, .tap = inspect_tap, .tap_user = i };
 
     LB_TRY(format->survey(reader, &survey, i->arena, out, err));
     if (o->for_map && lb_handler_is_dynamic(format)) {
         out->blocks = (lb_blocks){ 0 };
         out->has_dialect = false;
     }
-    if (o->sample_bytes == 0)
-        LB_TRY(inspect_rest(i, err));
+    /* Bytes that the survey had no need of still count for the digests. */
+    if (o->sample_bytes == 0 && i->digester != NULL)
+        LB_TRY(inspect_feed(i, i->digester, lb_digester_bytes(i->digester), err));
     return i->digester == NULL ? LB_OK : lb_digester_finish(i->digester, i->arena, out, err);
+}
+
+/* ---------------------------------------------------------------- files that grew */
+
+/* Digests of a file that grew: those of the ranges that were full stand, the digester saw the rest. */
+static lb_status inspect_join_digests(inspect *i, lb_digester *tail, uint64_t full, lb_entry *out, lb_error *err)
+{
+    const lb_digests *old = &i->old->digests;
+    lb_entry rest = { 0 };
+
+    LB_TRY(lb_digester_finish(tail, i->arena, &rest, err));
+    uint64_t n = full + rest.digests.count;
+    uint64_t *first = lb_arena_alloc(i->arena, (size_t)n, sizeof *first), *length = lb_arena_alloc(i->arena, (size_t)n, sizeof *length);
+    uint8_t *xxh3 = lb_arena_alloc(i->arena, (size_t)n, LB_XXH3_SIZE);
+    if (first == NULL || length == NULL || xxh3 == NULL)
+        return lb_arena_fail(i->arena, err);
+    for (uint64_t k = 0; k < n; k++) {
+        first[k] = k * LB_DIGEST_RANGE;
+        length[k] = k < full ? LB_DIGEST_RANGE : rest.digests.length[k - full];
+    }
+    if (full != 0)
+        memcpy(xxh3, old->xxh3, (size_t)full * LB_XXH3_SIZE);
+    if (n != full)
+        memcpy(xxh3 + full * LB_XXH3_SIZE, rest.digests.xxh3, (size_t)(n - full) * LB_XXH3_SIZE);
+    out->digests = (lb_digests){ n, first, length, xxh3, NULL };
+    return LB_OK;
+}
+
+/* Read on from the last range that was not full. */
+static lb_status inspect_tail_digests(inspect *i, lb_entry *out, lb_error *err)
+{
+    uint64_t full = i->old->size_bytes / LB_DIGEST_RANGE;
+    lb_digester *tail = NULL;
+
+    LB_TRY(lb_digester_new(false, &i->cx->budget, &tail, err));
+    lb_status status = inspect_feed(i, tail, full * LB_DIGEST_RANGE, err);
+    if (status == LB_OK)
+        status = inspect_join_digests(i, tail, full, out, err);
+    lb_digester_free(tail);
+    return status;
+}
+
+/* Can the digests of the old entry be carried on? BLAKE3 of a whole file cannot. */
+static bool inspect_can_grow(const inspect *i)
+{
+    const lb_digests *d = &i->old->digests;
+    uint64_t full = i->old->size_bytes / LB_DIGEST_RANGE;
+
+    return i->options->fingerprint == LB_FINGERPRINT_METADATA && i->options->digests && d->xxh3 != NULL && d->count >= full &&
+           i->old->open_state.size != 0;
+}
+
+/* *done false: the file has to be surveyed whole. */
+static lb_status inspect_grow(inspect *i, const lb_format *format, lb_entry *out, bool *done, lb_error *err)
+{
+    const lb_inspect_options *o = i->options;
+    const lb_survey_options survey = { .stride = o->stride, .stats = o->stats, .stats_columns = o->stats_columns, .pages = o->pages,
+                                       .keep_state = o->for_map };
+    lb_reader *reader = NULL;
+
+    *done = false;
+    if (i->old == NULL || format->extend == NULL || !lb_str_is(i->old->format, format->name) || !inspect_can_grow(i))
+        return LB_OK;
+    LB_TRY(format->open(format, i->cx, i->store, i->read, i->old, &reader, err));
+    lb_status status = format->extend(reader, &survey, i->arena, out, done, err);
+    format->close(reader);
+    if (status == LB_OK && *done)
+        status = inspect_tail_digests(i, out, err);
+    if (status == LB_OK && *done && o->bytes_done != NULL)
+        atomic_fetch_add_explicit(o->bytes_done, i->store->size - i->old->size_bytes, memory_order_relaxed);
+    return status;
 }
 
 static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
 {
+    bool done;
+
     const lb_format *format;
     lb_reader *reader = NULL;
     lb_read_options *detected = NULL;
@@ -105,6 +180,9 @@ static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
     LB_TRY(lb_handler_of_file(i->cx, i->store, i->options->format, &format, err));
     out->format = lb_str_of(format->name);
     out->locator = lb_str_of(format->locator);
+    LB_TRY(inspect_grow(i, format, out, &done, err));
+    if (done)
+        return LB_OK;
     lb_status status = format->open(format, i->cx, i->store, i->read, NULL, &reader, err);
     if (status == LB_OK)
         status = inspect_detect(i, format, &reader, &detected, err);
@@ -132,7 +210,13 @@ static lb_status inspect_unchanged(inspect *i, const lb_file_stat *before, lb_er
 lb_status lb_inspect(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
                      lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    inspect i = { .cx = cx, .store = store, .options = options, .read = read, .arena = arena };
+    return lb_inspect_grown(cx, store, options, read, NULL, arena, out, err);
+}
+
+lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
+                           const lb_entry *old, lb_arena *arena, lb_entry *out, lb_error *err)
+{
+    inspect i = { .cx = cx, .store = store, .options = options, .read = read, .arena = arena, .old = old };
     lb_file_stat before;
 
     LB_TRY(lb_store_stat(store, &before, err));

@@ -26,6 +26,11 @@ typedef struct lb_inspect_options {
 lb_status lb_inspect(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
                      lb_arena *arena, lb_entry *out, lb_error *err);
 
+/* The same for a file that grew since `old` was made of it: read from its last block on where its format can, else whole. The
+ * result equals that of lb_inspect. */
+lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
+                           const lb_entry *old, lb_arena *arena, lb_entry *out, lb_error *err);
+
 /* Give a failed file's entry its error: place, message and hint in one line. */
 lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *out, lb_error *err);
 
