@@ -310,6 +310,98 @@ LB_API lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place 
 LB_API lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out,
                                   lb_error *err);
 
+/* ---------------------------------------------------------------- the doctor */
+
+#define LB_DOCTOR_STATUS_MAP(X) \
+    X(HEALTHY, "HEALTHY")       \
+    X(DRIFT, "DRIFT_DETECTED")  \
+    X(HEALED, "HEALED")
+
+#define LB_DOCTOR_ENUM(name, text) LB_DOCTOR_##name,
+typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_STATUS_COUNT } lb_doctor_status;
+
+/* What the doctor finds of one file. MODIFIED to DAMAGED make up `modified_files`. */
+#define LB_DRIFT_MAP(X)                                                                   \
+    X(UNINDEXED, "unindexed")    /* on disk, not in the map */                            \
+    X(MISSING, "missing")        /* in the map, not on disk */                            \
+    X(RENAMED, "renamed")        /* the content of a missing entry under another path */  \
+    X(MODIFIED, "modified")      /* changed; how is not known: the entry has no digests */ \
+    X(APPENDED, "appended")      /* what was mapped still stands; more follows */         \
+    X(TRUNCATED, "truncated")    /* what is left is the beginning of what was mapped */   \
+    X(REWRITTEN, "rewritten")    /* other content */                                      \
+    X(TOUCHED, "touched")        /* the same content under another time */                \
+    X(DAMAGED, "damaged")        /* other content under the same size and time */         \
+    X(UNREADABLE, "unreadable")  /* there, but cannot be opened or read */                \
+    X(RACY, "racy")              /* changed too close to its inspection to tell by time; content checked and equal */
+
+#define LB_DRIFT_ENUM(name, text) LB_DRIFT_##name,
+typedef enum lb_drift { LB_DRIFT_MAP(LB_DRIFT_ENUM) LB_DRIFT_COUNT } lb_drift;
+#undef LB_DOCTOR_ENUM
+#undef LB_DRIFT_ENUM
+
+LB_API const char *lb_doctor_status_text(lb_doctor_status status);
+LB_API const char *lb_drift_text(lb_drift drift);
+
+typedef struct lb_doctor_options {
+    size_t struct_size;
+    bool heal;                        /* mend the map; without it nothing at all is written */
+    bool verify;                      /* read every file and compare its digests */
+    int64_t older_than_ns;            /* with verify: leave out files verified since now less this; 0: none is left out */
+} lb_doctor_options;
+
+typedef struct lb_doctor_report lb_doctor_report;
+
+typedef struct lb_doctor_info {
+    size_t struct_size;
+    lb_doctor_status status;
+    uint64_t total_files;             /* data files seen on disk */
+    uint64_t healthy;                 /* entries that match, before healing */
+    uint64_t findings;                /* for lb_doctor_finding */
+    bool healed;
+    bool had_map;
+    const char *map_path;             /* lent by the report */
+    int map_schema;                   /* layout of the map found; 0: none */
+    uint64_t bytes_hashed, bytes_surveyed;
+    int64_t elapsed_ns;
+} lb_doctor_info;
+
+/* A run of bytes that differ from what was mapped, and the rows in it. */
+typedef struct lb_damage {
+    uint64_t first_byte, length;
+    int64_t first_row, rows;          /* -1: not known */
+} lb_damage;
+
+/* Strings and arrays are lent by the report. */
+typedef struct lb_finding {
+    size_t struct_size;
+    lb_drift drift;
+    const char *path;                 /* below the root */
+    const char *was;                  /* RENAMED: the entry's path; else NULL */
+    const char *error;                /* UNREADABLE, or why a heal could not read it; else NULL */
+    int64_t old_bytes, new_bytes;     /* -1: not there */
+    uint64_t n_damage;
+    const lb_damage *damage;
+    uint64_t n_schema;                /* schema drift, a line each: "column 'x': int64 became string", after a heal */
+    const char *const *schema;
+} lb_finding;
+
+/* Compare the map of `dir` with the disk by the options stored in it, and mend it where asked (lake-map.md 8 and 14). The
+ * former map is kept as .br_map.bazan.old. Files are grouped by drift, then by path.
+ * Errors: NOTFOUND, USAGE (dir), CORRUPT or UNSUPPORTED (a map that is none: it is not replaced), CONFLICT (another
+ *         writer at work), and while healing what reading a file gives, unless the map records errors. On error
+ *         the map is as it was.
+ * Cost:   a walk; reading the files that changed, and all of them under BLAKE3 or `verify`. An appended file is read from
+ *         its last block. */
+LB_API lb_status lb_doctor(lb_context *cx, const char *dir, const lb_doctor_options *options, lb_doctor_report **out,
+                           lb_error *err);
+LB_API lb_status lb_doctor_get_info(const lb_doctor_report *report, lb_doctor_info *out, lb_error *err);
+LB_API lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err);
+LB_API void lb_doctor_report_free(lb_doctor_report *report);
+
+/* Put the map of before the last heal back; what it replaces becomes the former one, so that undoing twice changes nothing.
+ * Errors: NOTFOUND: there is none; CONFLICT, IO. */
+LB_API lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err);
+
 /* ---------------------------------------------------------------- tables: a file or a lake, as rows */
 
 typedef struct lb_table lb_table;

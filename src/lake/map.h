@@ -52,6 +52,10 @@ lb_status lb_map_view_all(const lb_map *map, uint64_t index, lb_arena *arena, lb
 lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, lb_error *err);
 lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows, lb_error *err);
 
+/* What says whether an entry still holds, without the rest: O(1), nothing is allocated; `out` gets rel_path, size_bytes, the times and
+ * error. */
+lb_status lb_map_view_stamp(const lb_map *map, uint64_t index, lb_entry *out, lb_error *err);
+
 /* Column statistics of an entry, whole file; strings point into the map or go to the arena. */
 lb_status lb_map_load_columns(const lb_map *map, uint64_t index, lb_arena *arena, lb_colstats *out, lb_error *err);
 

@@ -417,6 +417,18 @@ lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_ent
     return view_access_points(map, c, out, err);
 }
 
+lb_status lb_map_view_stamp(const lb_map *map, uint64_t index, lb_entry *out, lb_error *err)
+{
+    lb_map_cell c;
+
+    *out = (lb_entry){ .ctime_ns = INT64_MIN, .verified_ns = INT64_MIN };
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    LB_TRY(lb_map_view_path(map, index, &out->rel_path, err));
+    out->size_bytes = lb_map_u64_at(c.batch, LB_MAP_F_SIZE_BYTES, c.row);
+    LB_TRY(view_times(map, c, out, err));
+    return map->extended ? lb_map_text_at(map, c.batch, LB_MAP_F_ERROR, c.row, &out->error, err) : LB_OK;
+}
+
 /* ---------------------------------------------------------------- statistics */
 
 /* Fields of `block_columns` stand in the same order as those of `columns`: `id` of the latter, `shift` to the

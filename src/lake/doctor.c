@@ -1,0 +1,354 @@
+/* The doctor: one run, its report, and undoing a heal. */
+#include "lake/doctor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "io/save.h"
+#include "lake/lake_write.h"
+#include "lake/sandbox.h"
+
+struct lb_doctor_report {
+    doctor d;
+    lb_doctor_status status;
+    bool healed;
+    const char *map_path;
+    int map_schema;
+    size_t *order;               /* places of the findings in d.files */
+    size_t n_findings;
+    int64_t elapsed_ns;
+};
+
+#define DOCTOR_TEXT(name, text) text,
+
+const char *lb_doctor_status_text(lb_doctor_status status)
+{
+    static const char *const texts[] = { LB_DOCTOR_STATUS_MAP(DOCTOR_TEXT) };
+
+    return (unsigned)status < LB_COUNT_OF(texts) ? texts[status] : "?";
+}
+
+const char *lb_drift_text(lb_drift drift)
+{
+    static const char *const texts[] = { LB_DRIFT_MAP(DOCTOR_TEXT) };
+
+    return (unsigned)drift < LB_COUNT_OF(texts) ? texts[drift] : "?";
+}
+
+/* ---------------------------------------------------------------- the run */
+
+/* What the map remembers; defaults without one. */
+static lb_status doctor_take_options(lb_doctor_report *r, lb_error *err)
+{
+    doctor *d = &r->d;
+    lb_map_info info = { .struct_size = sizeof info };
+
+    d->inspect = (lb_inspect_options){ .stride = LB_DEFAULT_STRIDE, .stats = LB_STATS_ALL, .digests = true, .for_map = true };
+    if (d->map == NULL)
+        return lb_lake_options_new(NULL, &d->lake, err);
+    const lb_map_header *header = lb_map_header_of(d->map);
+    LB_TRY(lb_map_get_info(d->map, &info, err));
+    LB_TRY(lb_lake_options_of_json(header->options_json, &d->lake, err));
+    LB_TRY(lb_lake_stats_of_map(header->stats, &d->arena, &d->stats, err));
+    r->map_schema = info.map_schema;
+    d->extended = info.extended;
+    d->interop_full = header->interop_full;
+    d->inspect.stride = header->stride;
+    d->inspect.fingerprint = header->fingerprint;
+    d->inspect.stats = d->stats.policy;
+    d->inspect.stats_columns = d->stats.columns;
+    d->inspect.detect = d->lake->detect;
+    d->inspect.pages = d->lake->pages;
+    return LB_OK;
+}
+
+static lb_status doctor_load(lb_doctor_report *r, lb_error *err)
+{
+    lb_error why = LB_ERROR_INIT;
+
+    lb_status status = lb_map_load_file(r->map_path, &r->d.map, &why);
+    if (status == LB_OK || status == LB_NOTFOUND)
+        return LB_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
+static bool doctor_has_drift(const doctor *d)
+{
+    for (size_t i = 0; i < d->n_files; i++)
+        if (lb_doctor_is_drift(&d->files[i]))
+            return true;
+    return d->map == NULL;
+}
+
+/* Is there anything a heal would renew without it being drift? */
+static bool doctor_has_stamps(const doctor *d)
+{
+    for (size_t i = 0; i < d->n_files; i++)
+        if (d->files[i].restamp)
+            return true;
+    return false;
+}
+
+/* A heal of a map in one of the reference's layouts makes all its entries anew: those kept so far, too. */
+static lb_status doctor_upgrade(doctor *d, lb_error *err)
+{
+    size_t k = 0;
+
+    for (uint64_t i = 0; d->map != NULL && !d->extended && i < lb_map_count(d->map); i++) {
+        lb_str path;
+        if (!d->kept[i])
+            continue;
+        LB_TRY(lb_map_view_path(d->map, i, &path, err));
+        while (k < d->n_disk && lb_str_compare(d->disk[k].rel_path, path) < 0)
+            k++;
+        doctor_file *files = realloc(d->files, (d->n_files + 1) * sizeof *files);
+        if (files == NULL)
+            return lb_fail_nomem(err);
+        d->files = files;
+        d->cap_files = d->n_files + 1;
+        d->files[d->n_files++] = (doctor_file){ .drift = LB_DRIFT_COUNT, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k],
+                                                .in_map = true, .index = i, .why = LB_ERROR_INIT };
+        d->kept[i] = 0;
+    }
+    return LB_OK;
+}
+
+static lb_status doctor_run(lb_doctor_report *r, lb_error *err)
+{
+    doctor *d = &r->d;
+    bool drift;
+
+    LB_TRY(lb_discover(d->cx, d->dir, &d->lake->discover, &d->arena, &d->disk, &d->n_disk, err));
+    LB_TRY(lb_doctor_compare(d, err));
+    drift = doctor_has_drift(d);
+    if (d->options.heal && drift)
+        LB_TRY(doctor_upgrade(d, err));
+    LB_TRY(lb_doctor_survey(d, d->options.heal && drift, err));
+    r->status = drift ? LB_DOCTOR_DRIFT : LB_DOCTOR_HEALTHY;
+    if (!d->options.heal || (!drift && !doctor_has_stamps(d)))
+        return LB_OK;
+    LB_TRY(lb_doctor_write(d, err));
+    r->healed = drift;
+    r->status = drift ? LB_DOCTOR_HEALED : LB_DOCTOR_HEALTHY;
+    return LB_OK;
+}
+
+/* Findings by kind, then by path. */
+static _Thread_local const doctor_file *doctor_sorted;
+
+static int doctor_order(const void *a, const void *b)
+{
+    const doctor_file *x = &doctor_sorted[*(const size_t *)a], *y = &doctor_sorted[*(const size_t *)b];
+
+    if (x->drift != y->drift)
+        return x->drift < y->drift ? -1 : 1;
+    return lb_str_compare(x->rel_path, y->rel_path);
+}
+
+/* The new name of a renamed file is its finding; the missing one it was is in the list as well. */
+static lb_status doctor_list(lb_doctor_report *r, lb_error *err)
+{
+    r->order = calloc(r->d.n_files + 1, sizeof *r->order);
+    if (r->order == NULL)
+        return lb_fail_nomem(err);
+    for (size_t i = 0; i < r->d.n_files; i++)
+        if (r->d.files[i].drift != LB_DRIFT_COUNT)
+            r->order[r->n_findings++] = i;
+    doctor_sorted = r->d.files;
+    qsort(r->order, r->n_findings, sizeof *r->order, doctor_order);
+    return LB_OK;
+}
+
+static lb_status doctor_start(lb_doctor_report *r, lb_context *cx, const char *dir, const lb_doctor_options *options, lb_error *err)
+{
+    doctor *d = &r->d;
+
+    d->cx = cx;
+    lb_arena_init(&d->arena, &cx->budget);
+    lb_arena_init(&d->heal_arena, &cx->budget);
+    if (options != NULL && options->struct_size != sizeof *options)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_doctor_options.struct_size is %zu, not %zu", options->struct_size,
+                       sizeof *options);
+    if (options != NULL)
+        d->options = *options;
+    d->now_ns = lb_now_ns();
+    d->dir = lb_arena_copy(&d->arena, lb_str_of(dir));
+    r->map_path = lb_path_join(&d->arena, dir, LB_MAP_NAME);
+    if (d->dir == NULL || r->map_path == NULL)
+        return lb_arena_fail(&d->arena, err);
+    return lb_check_sandbox(dir, err);
+}
+
+/* A directory that is none gets no lock file. */
+static lb_status doctor_check_dir(const char *dir, lb_error *err)
+{
+    if (access(dir, F_OK) != 0)
+        return lb_fail_errno(err, errno, dir, "open");
+    return LB_OK;
+}
+
+static lb_status doctor_locked(lb_doctor_report *r, lb_error *err)
+{
+    lb_lock *lock = NULL;
+
+    LB_TRY(doctor_check_dir(r->d.dir, err));
+    if (r->d.options.heal)
+        LB_TRY(lb_lake_lock(r->d.dir, &lock, err));
+    lb_status status = doctor_load(r, err);
+    if (status == LB_OK)
+        status = doctor_take_options(r, err);
+    if (status == LB_OK)
+        status = doctor_run(r, err);
+    lb_lock_release(lock);
+    return status;
+}
+
+lb_status lb_doctor(lb_context *cx, const char *dir, const lb_doctor_options *options, lb_doctor_report **out, lb_error *err)
+{
+    lb_doctor_report *r = calloc(1, sizeof *r);
+    int64_t began = lb_monotonic_ns();
+
+    lb_error_clear(err);
+    *out = NULL;
+    if (r == NULL)
+        return lb_fail_nomem(err);
+    lb_status status = doctor_start(r, cx, dir, options, err);
+    if (status == LB_OK)
+        status = doctor_locked(r, err);
+    if (status == LB_OK)
+        status = doctor_list(r, err);
+    r->elapsed_ns = lb_monotonic_ns() - began;
+    if (status == LB_OK) {
+        *out = r;
+        return LB_OK;
+    }
+    lb_doctor_report_free(r);
+    lb_fail_path(err, dir);
+    return status;
+}
+
+void lb_doctor_report_free(lb_doctor_report *r)
+{
+    if (r == NULL)
+        return;
+    for (size_t i = 0; r->d.survey_arenas != NULL && i < r->d.n_surveyed; i++)
+        lb_arena_free(&r->d.survey_arenas[i]);
+    free(r->d.survey_arenas);
+    free(r->d.files);
+    free(r->d.kept);
+    free(r->order);
+    lb_lake_options_free(r->d.lake);
+    lb_map_close(r->d.map);
+    lb_arena_free(&r->d.heal_arena);
+    lb_arena_free(&r->d.arena);
+    free(r);
+}
+
+/* ---------------------------------------------------------------- the report */
+
+lb_status lb_doctor_get_info(const lb_doctor_report *r, lb_doctor_info *out, lb_error *err)
+{
+    lb_error_clear(err);
+    *out = (lb_doctor_info){ .struct_size = sizeof *out, .status = r->status, .total_files = r->d.n_disk, .healthy = r->d.healthy,
+                             .findings = r->n_findings, .healed = r->healed, .had_map = r->d.map != NULL, .map_path = r->map_path,
+                             .map_schema = r->map_schema, .bytes_hashed = r->d.bytes_hashed,
+                             .bytes_surveyed = r->d.bytes_surveyed, .elapsed_ns = r->elapsed_ns };
+    return LB_OK;
+}
+
+/* Paths of the report end in NUL: those of files by the walk, those of entries by copies. */
+static lb_status doctor_text(doctor *d, lb_str text, const char **out, lb_error *err)
+{
+    *out = lb_arena_copy(&d->arena, text);
+    return *out == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
+}
+
+lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err)
+{
+    lb_doctor_report *r = (lb_doctor_report *)(uintptr_t)report;
+
+    lb_error_clear(err);
+    if (index >= r->n_findings)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "finding %llu of a report of %zu", (unsigned long long)index, r->n_findings);
+    doctor_file *f = &r->d.files[r->order[index]];
+    *out = (lb_finding){ .struct_size = sizeof *out, .drift = f->drift, .old_bytes = -1, .new_bytes = -1, .n_damage = f->n_damage,
+                         .damage = f->damage, .n_schema = f->n_schema, .schema = f->schema };
+    LB_TRY(doctor_text(&r->d, f->rel_path, &out->path, err));
+    if (f->was.size != 0)
+        LB_TRY(doctor_text(&r->d, f->was, &out->was, err));
+    if (f->why.code != LB_OK)
+        out->error = f->why.message;
+    if (f->old != NULL)
+        out->old_bytes = (int64_t)f->old->size_bytes;
+    if (f->disk != NULL)
+        out->new_bytes = (int64_t)f->disk->size;
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- undoing */
+
+/* Swap the map with the one kept beside it. By way of a third name, in an order that leaves a map at every moment: the former
+ * one is linked over the present one's name only when the present one has another name. */
+static lb_status doctor_swap(const char *map, const char *old, const char *spare, lb_error *err)
+{
+    (void)unlink(spare);
+    if (link(map, spare) != 0)
+        return lb_fail_errno(err, errno, map, "keep the present map of");
+    if (rename(old, map) != 0) {
+        int why = errno;
+        (void)unlink(spare);
+        return lb_fail_errno(err, why, old, "put back");
+    }
+    if (rename(spare, old) != 0)
+        return lb_fail_errno(err, errno, spare, "keep the undone map as");
+    return LB_OK;
+}
+
+static lb_status doctor_undo_locked(const char *dir, lb_arena *arena, lb_error *err)
+{
+    char *map = lb_path_join(arena, dir, LB_MAP_NAME), *old = lb_path_join(arena, dir, LB_MAP_OLD_NAME);
+    char *spare = lb_path_join(arena, dir, LB_MAP_NAME ".tmp.undo");
+    lb_map *former = NULL;
+
+    if (map == NULL || old == NULL || spare == NULL)
+        return lb_arena_fail(arena, err);
+    if (access(old, F_OK) != 0) {
+        lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "there is no map of before a heal to put back");
+        lb_fail_path(err, old);
+        return LB_NOTFOUND;
+    }
+    /* What is put back has to be a map. */
+    LB_TRY(lb_map_load_file(old, &former, err));
+    lb_map_close(former);
+    if (access(map, F_OK) != 0)
+        return rename(old, map) == 0 ? lb_sync_dir(dir, err) : lb_fail_errno(err, errno, old, "put back");
+    LB_TRY(doctor_swap(map, old, spare, err));
+    return lb_sync_dir(dir, err);
+}
+
+lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err)
+{
+    lb_lock *lock = NULL;
+    lb_arena arena;
+
+    lb_error_clear(err);
+    lb_arena_init(&arena, &cx->budget);
+    lb_status status = lb_check_sandbox(dir, err);
+    if (status == LB_OK)
+        status = doctor_check_dir(dir, err);
+    if (status == LB_OK)
+        status = lb_lake_lock(dir, &lock, err);
+    if (status == LB_OK)
+        status = doctor_undo_locked(dir, &arena, err);
+    lb_lock_release(lock);
+    lb_arena_free(&arena);
+    if (status != LB_OK)
+        lb_fail_path(err, dir);
+    return status;
+}
