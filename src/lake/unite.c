@@ -129,7 +129,7 @@ static lb_status unite_widen_bytes(lb_unite *u, lb_colstat *a, const lb_colstat 
     return a->min_b.at == NULL || a->max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
 }
 
-/* Counts a second or a day of an Arrow format's timestamps or dates; 0: it is neither. */
+/* How many of an Arrow format's counts a day has: dates, times, timestamps, durations; 0: it is none of them. */
 static int64_t unite_counts_a_day(const char *format)
 {
     static const char units[] = "smun";
@@ -137,7 +137,9 @@ static int64_t unite_counts_a_day(const char *format)
 
     if (strcmp(format, "tdD") == 0)
         return 1;
-    const char *unit = strncmp(format, "ts", 2) == 0 && format[2] != '\0' ? strchr(units, format[2]) : NULL;
+    if (format[0] != 't' || format[1] == '\0' || strchr("dstD", format[1]) == NULL || format[2] == '\0')
+        return 0;
+    const char *unit = strchr(units, format[2]);
     return unit == NULL ? 0 : 86400 * seconds[unit - units];
 }
 
