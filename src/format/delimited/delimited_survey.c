@@ -172,7 +172,9 @@ static lb_status survey_close_block(survey *s, lb_error *err)
 /* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the rows alone. */
 static uint64_t survey_state_rows(const survey *s)
 {
-    return (SURVEY_STATE_ROWS + s->options->stride - 1) / s->options->stride * s->options->stride;
+    uint64_t stride = s->options->stride;
+
+    return stride >= SURVEY_STATE_ROWS ? stride : (SURVEY_STATE_ROWS + stride - 1) / stride * stride;
 }
 
 /* May the survey be taken up again from a state? Bounds of declared columns and of blocks are not part of one. */
