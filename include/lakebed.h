@@ -441,6 +441,8 @@ LB_API size_t lb_type_json(const struct ArrowSchema *type, char *out, size_t cap
 
 /* Files of the table (1 for a file) and where each stands. Errors: USAGE. */
 LB_API uint64_t lb_table_files(const lb_table *table);
+/* Files of a lake that could not be read and have no rows in the table; each was told of by a note. */
+LB_API uint64_t lb_table_failed(const lb_table *table);
 LB_API lb_status lb_table_file(lb_table *table, uint64_t index, lb_entry_info *out, lb_error *err);
 /* "used", or why no map serves this file: "no map", "not listed", "stale", "other options", "dynamic handler",
  * "no locator", "invalid map", "reference layout", "error when mapped", "not asked". Static. */

@@ -148,6 +148,7 @@ typedef struct cli {
     lb_context *cx;
     bool out_terminal, out_colour, err_colour;
     int out_error; /* errno of the first write to standard output that failed */
+    bool left_out; /* files of a lake could not be read: a finding */
     cli_progress progress;
 } cli;
 
@@ -267,6 +268,8 @@ int complete_words(int count, char **words);
 
 /* Open `path` with the options given; on failure the error is printed and the exit status returned, else EXIT_DONE. */
 int cli_open(cli *c, const char *path, lb_table **out);
+/* Close it; files of a lake that had to be left out make the exit status 1. */
+void cli_close(cli *c, lb_table *table);
 
 /* Columns and types of a schema, for people. */
 void print_columns(const struct ArrowSchema *schema, const char *indent);

@@ -88,6 +88,8 @@ static int run(cli *c)
     atomic_store(&running, c->cx);
     if (result == EXIT_DONE)
         result = cli_verb_at(c->args.verb)->run(c);
+    if (result == EXIT_DONE && c->left_out)
+        result = EXIT_FINDING;
     atomic_store(&running, NULL);
     progress_end(c);
     if (signalled != 0 && result != EXIT_DONE && result != EXIT_FINDING)

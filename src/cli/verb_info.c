@@ -22,6 +22,13 @@ int cli_open(cli *c, const char *path, lb_table **out)
     return lb_open(c->cx, path, &options, out, &err) == LB_OK ? EXIT_DONE : report_error(c, &err);
 }
 
+void cli_close(cli *c, lb_table *table)
+{
+    if (table != NULL && lb_table_failed(table) != 0)
+        c->left_out = true;
+    lb_close(table);
+}
+
 char *type_json(const struct ArrowSchema *type)
 {
     size_t n = lb_type_json(type, NULL, 0);
@@ -39,7 +46,7 @@ static int count_one(cli *c, const char *path, uint64_t *rows)
     int result = cli_open(c, path, &table);
     if (result == EXIT_DONE && lb_table_count(table, rows, &err) != LB_OK)
         result = report_error(c, &err);
-    lb_close(table);
+    cli_close(c, table);
     return result;
 }
 
@@ -177,7 +184,7 @@ int verb_schema(cli *c)
 done:
     if (schema.release != NULL)
         schema.release(&schema);
-    lb_close(table);
+    cli_close(c, table);
     return result;
 }
 
@@ -335,7 +342,7 @@ int verb_stats(cli *c)
     }
     if (status != LB_OK)
         result = report_error(c, &err);
-    lb_close(table);
+    cli_close(c, table);
     return result;
 }
 

@@ -122,7 +122,10 @@ static lb_status report_people(cli *c, const lb_map *map, const lb_map_info *inf
     if (info->failed != 0)
         report_line(c, "%s could not be read and %s no rows in the map:", plural_text(info->failed, "file", "files").s,
                     info->failed == 1 ? "has" : "have");
-    return map_failures(map, info, err, failure_line, &lines);
+    lb_status status = map_failures(map, info, err, failure_line, &lines);
+    if (status == LB_OK && info->failed != 0)
+        report_line(c, "an option for some files only is set by a glob: --set 'GLOB:NAME=VALUE,…'");
+    return status;
 }
 
 int verb_map(cli *c)

@@ -260,6 +260,6 @@ int verb_show(cli *c)
 done:
     if (schema.release != NULL)
         schema.release(&schema);
-    lb_close(table);
+    cli_close(c, table);
     return result;
 }

@@ -389,7 +389,7 @@ int verb_slice(cli *c)
     else
         result = write_stdout(c, table, &plan);
 done:
-    lb_close(table);
+    cli_close(c, table);
     free(plan.columns.items);
     free(plan.names);
     return result;

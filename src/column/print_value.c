@@ -246,7 +246,10 @@ static inline lb_str bytes_at(const print_node *n, int64_t row)
 {
     if (n->view->storage_type == NANOARROW_TYPE_STRING || n->view->storage_type == NANOARROW_TYPE_BINARY) {
         const int32_t *o = (const int32_t *)n->data + n->offset + row;
-        return (lb_str){ n->view->buffer_views[2].data.as_char + o[0], o[1] < o[0] ? 0 : (size_t)(o[1] - o[0]) };
+        /* A column of nothing but empty text may have no data buffer at all. */
+        if (o[1] <= o[0])
+            return (lb_str){ "", 0 };
+        return (lb_str){ n->view->buffer_views[2].data.as_char + o[0], (size_t)(o[1] - o[0]) };
     }
     return lb_view_bytes(n->view, row);
 }

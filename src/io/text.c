@@ -507,13 +507,11 @@ lb_status lb_text_fail(const lb_text *t, int64_t row, int64_t line, lb_error *er
     if (lb_store_read(t->store, offset, &byte, 1, &got, NULL) != LB_OK)
         got = 0;
     if (t->cut_at_end)
-        lb_fail(err, LB_CORRUPT, where, "the text ends inside a character of %s that begins at offset %llu", name,
-                (unsigned long long)offset);
+        lb_fail(err, LB_CORRUPT, where, "the text ends inside a character of %s that begins here", name);
     else if (got == 1)
-        lb_fail(err, LB_CORRUPT, where, "byte 0x%02X at offset %llu is not valid %s", byte, (unsigned long long)offset,
-                name);
+        lb_fail(err, LB_CORRUPT, where, "0x%02X is not valid %s here", byte, name);
     else
-        lb_fail(err, LB_CORRUPT, where, "the text at offset %llu is not valid %s", (unsigned long long)offset, name);
+        lb_fail(err, LB_CORRUPT, where, "the text is not valid %s here", name);
     lb_fail_path(err, t->store->path);
     text_hint(t, err);
     return LB_CORRUPT;

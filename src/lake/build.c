@@ -117,6 +117,18 @@ static lb_status build_one(void *user, size_t index, lb_error *err)
     return LB_OK;
 }
 
+/* A rule that no file matches is a mistake more often than not. */
+static void build_tell_unused_rules(const build *b)
+{
+    for (size_t k = 0; k < b->options->n_rules; k++) {
+        bool used = false;
+        for (size_t i = 0; !used && i < b->count; i++)
+            used = lb_glob_match(lb_str_of(b->options->rules[k].glob), b->found[i].rel_path);
+        if (!used)
+            lb_note(b->cx, "no file matches the glob of --set '%s'", b->options->set[k]);
+    }
+}
+
 static lb_status build_discover(build *b, lb_error *err)
 {
     LB_TRY(lb_discover(b->cx, b->dir, &b->options->discover, &b->arena, &b->found, &b->count, err));
@@ -125,6 +137,8 @@ static lb_status build_discover(build *b, lb_error *err)
         return lb_fail_nomem(err);
     for (size_t i = 0; i < b->count; i++)
         b->total_bytes += b->found[i].size;
+    if (b->inspect.for_map)
+        build_tell_unused_rules(b);
     LB_TRY(lb_run_jobs(b->cx, b->count, build_one, b, err));
     lb_progress(b->cx, b->total_bytes, b->total_bytes, b->count, b->count);
     return LB_OK;

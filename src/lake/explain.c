@@ -30,7 +30,7 @@ static lb_status explain_file(lb_table *t, uint64_t file, uint64_t at, uint64_t 
     else
         entry = t->file->entry;
     *out = (lb_part){ .struct_size = sizeof *out, .map = lb_table_reason(t, file, &entry), .first_byte = -1, .bytes = -1 };
-    out->path = t->lake ? lb_arena_copy(&t->arena, entry.rel_path) : t->path;
+    out->path = t->lake ? lb_arena_copy(&t->arena, lb_table_shown(t, entry.rel_path)) : t->path;
     out->format = lb_arena_copy(&t->arena, entry.format);
     out->locator = lb_arena_copy(&t->arena, entry.locator);
     if (out->path == NULL || out->format == NULL || out->locator == NULL)

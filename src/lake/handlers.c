@@ -116,6 +116,29 @@ static const char *handlers_magic(const lb_peek *peek)
     return NULL;
 }
 
+/* Extensions of formats that this version does not read: files so named are not taken for text. */
+static const struct {
+    const char *extension, *format;
+} handlers_unread[] = {
+    { "parquet", "Parquet" }, { "pq", "Parquet" },      { "feather", "Feather" },     { "arrow", "Arrow IPC" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "json", "JSON" },           { "jsonl", "JSON" },
+    { "ndjson", "JSON" },     { "xlsx", "Excel" },      { "xls", "Excel" },           { "avro", "Avro" },
+    { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "lance", "Lance" },     { "gz", "gzip" },
+    { "zst", "zstd" },        { "bz2", "bzip2" },       { "xz", "xz" },               { "lz4", "lz4" },
+};
+
+static lb_status handlers_check_unread(lb_str extension, lb_error *err)
+{
+    for (size_t i = 0; i < LB_COUNT_OF(handlers_unread); i++) {
+        if (!lb_str_is_nocase(extension, handlers_unread[i].extension))
+            continue;
+        lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, which this version does not read", handlers_unread[i].format);
+        lb_fail_hint(err, "if it is delimited text, say so: --format csv");
+        return LB_UNSUPPORTED;
+    }
+    return LB_OK;
+}
+
 static lb_status handlers_sniff(const lb_peek *peek, const char *magic, const lb_format **out, lb_error *err)
 {
     int best = 0;
@@ -169,8 +192,10 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
     const char *magic = handlers_magic(&peek);
     lb_str extension = lb_path_extension(lb_str_of(store->path));
     *out = lb_handler_of_extension(cx, extension);
-    if (*out == NULL)
+    if (*out == NULL) {
+        LB_TRY(handlers_check_unread(extension, err));
         return handlers_sniff(&peek, magic, out, err);
+    }
     if (magic != NULL && (*out)->text && !lb_handler_is_dynamic(*out))
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, but the content is %s", (*out)->name, magic);
     return LB_OK;

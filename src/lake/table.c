@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "base/pool.h"
@@ -54,6 +55,19 @@ static const lb_override *table_override(const lb_table *t, uint64_t index)
     return bsearch(&key, t->overrides, t->n_overrides, sizeof *t->overrides, table_order_overrides);
 }
 
+/* An entry by its place in the table, which may be a part of the map. */
+static lb_status table_view(const lb_table *t, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err)
+{
+    return lb_map_view(t->map, t->base + index, arena, out, err);
+}
+
+static lb_status table_view_rows(const lb_table *t, uint64_t index, uint64_t *first, uint64_t *rows, lb_error *err)
+{
+    LB_TRY(lb_map_view_rows(t->map, t->base + index, first, rows, err));
+    *first -= LB_MIN(*first, t->base_row);
+    return LB_OK;
+}
+
 /* What is to be worked into the map's entries. Those of a map built for this table alone have it in them. */
 static const lb_read_options *table_over(const lb_table *t)
 {
@@ -72,7 +86,7 @@ static char *table_file_path(const lb_table *t, const lb_entry *entry, lb_arena 
     lb_str name = entry->rel_path_raw.size != 0 ? entry->rel_path_raw : entry->rel_path;
     char *copy = lb_arena_copy(arena, name);
 
-    return copy == NULL ? NULL : lb_path_join(arena, t->path, copy);
+    return copy == NULL ? NULL : lb_path_join(arena, t->root, copy);
 }
 
 lb_status lb_table_entry(lb_table *t, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err)
@@ -85,8 +99,15 @@ lb_status lb_table_entry(lb_table *t, uint64_t index, lb_arena *arena, lb_entry 
         *out = override->entry;
         return LB_OK;
     }
-    LB_TRY(lb_map_view(t->map, index, arena, &entry, err));
+    LB_TRY(table_view(t, index, arena, &entry, err));
     return lb_entry_adapt(&entry, table_over(t), arena, out, &done, err);
+}
+
+lb_str lb_table_shown(const lb_table *t, lb_str rel_path)
+{
+    size_t n = LB_MIN(t->prefix, rel_path.size);
+
+    return (lb_str){ rel_path.at + n, rel_path.size - n };
 }
 
 typedef struct table_check {
@@ -103,7 +124,7 @@ static bool table_is_within(const lb_table *t, char *path)
     struct stat now;
     bool real = true;
 
-    for (char *slash = strchr(path + strlen(t->path) + 1, '/'); real && slash != NULL; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); real && slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         real = lstat(path, &now) == 0 && S_ISDIR(now.st_mode);
         *slash = '/';
@@ -117,7 +138,7 @@ static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *aren
     struct stat now;
     lb_entry entry;
 
-    LB_TRY(lb_map_view(c->t->map, index, arena, &entry, err));
+    LB_TRY(table_view(c->t, index, arena, &entry, err));
     char *path = table_file_path(c->t, &entry, arena);
     if (path == NULL)
         return lb_arena_fail(arena, err);
@@ -155,7 +176,7 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
     lb_entry was;
 
     lb_arena_init(&o->arena, &c->t->cx->budget);
-    LB_TRY(lb_map_view(c->t->map, o->index, &o->arena, &was, err));
+    LB_TRY(table_view(c->t, o->index, &o->arena, &was, err));
     char *path = table_file_path(c->t, &was, &o->arena);
     if (path == NULL)
         return lb_arena_fail(&o->arena, err);
@@ -179,7 +200,6 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
         o->gone = true;
         o->entry = (lb_entry){ .format = was.format, .locator = was.locator };
         LB_TRY(lb_inspect_record(&why, &o->arena, &o->entry, err));
-        lb_note(c->t->cx, "%s: left out: %s", path, why.message);
     }
     o->entry.rel_path = was.rel_path;
     o->entry.rel_path_raw = was.rel_path_raw;
@@ -194,7 +214,7 @@ static lb_status table_number_rows(lb_table *t, lb_error *err)
     for (uint64_t i = 0; i < t->n_files; i++) {
         const lb_override *o = table_override(t, i);
         uint64_t first, rows;
-        LB_TRY(lb_map_view_rows(t->map, i, &first, &rows, err));
+        LB_TRY(table_view_rows(t, i, &first, &rows, err));
         t->first_rows[i + 1] = t->first_rows[i] + (o != NULL ? o->entry.total_rows : rows);
     }
     t->rows = t->first_rows[t->n_files];
@@ -279,23 +299,126 @@ static lb_status table_build(lb_table *t, lb_error *err)
     return status;
 }
 
+/* Take a loaded map, or say why it is not used. */
+static lb_status table_take_map(lb_table *t, const char *path, lb_status status, lb_error *why)
+{
+    if (status == LB_OK)
+        status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, why);
+    t->no_map_reason = table_why_not(t, status);
+    if (status != LB_OK && status != LB_NOTFOUND)
+        lb_note(t->cx, "%s: %s; read without it", path, why->message);
+    return status;
+}
+
+/* The first entry whose path is not below `path`. */
+static lb_status table_lower_bound(const lb_map *map, lb_str path, uint64_t *out, lb_error *err)
+{
+    uint64_t low = 0, high = lb_map_count(map);
+
+    while (low < high) {
+        uint64_t mid = low + (high - low) / 2;
+        lb_str at;
+        LB_TRY(lb_map_view_path(map, mid, &at, err));
+        if (lb_str_compare(at, path) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *out = low;
+    return LB_OK;
+}
+
+static lb_status table_take_whole(lb_table *t, lb_error *err)
+{
+    lb_map_info info = { .struct_size = sizeof info };
+
+    LB_TRY(lb_map_get_info(t->map, &info, err));
+    t->n_files = info.files;
+    t->rows = info.rows;
+    return LB_OK;
+}
+
+/* The entries below a folder: those between `folder/` and `folder0`, `0` being the byte after `/`. */
+static lb_status table_take_part(lb_table *t, const char *below, lb_error *err)
+{
+    size_t n = strlen(below) + 1;
+    char *text = lb_arena_alloc(&t->arena, n + 1, 1);
+    uint64_t end, rows;
+
+    if (text == NULL)
+        return lb_arena_fail(&t->arena, err);
+    memcpy(text, below, n - 1);
+    text[n - 1] = '/';
+    LB_TRY(table_lower_bound(t->map, (lb_str){ text, n }, &t->base, err));
+    text[n - 1] = '/' + 1;
+    LB_TRY(table_lower_bound(t->map, (lb_str){ text, n }, &end, err));
+    t->n_files = end - t->base;
+    t->prefix = n;
+    if (t->n_files == 0)
+        return LB_OK;
+    LB_TRY(lb_map_view_rows(t->map, t->base, &t->base_row, &rows, err));
+    LB_TRY(lb_map_view_rows(t->map, end - 1, &t->rows, &rows, err));
+    t->rows += rows - t->base_row;
+    return LB_OK;
+}
+
+static void table_drop_map(lb_table *t)
+{
+    lb_map_close(t->map);
+    lb_lake_options_free(t->remembered);
+    t->map = NULL;
+    t->remembered = NULL;
+    t->base = t->base_row = t->prefix = t->n_files = 0;
+    t->root = t->path;
+    t->no_map_reason = "no map";
+}
+
+/* A folder without a map may be part of a lake that has one: the nearest one upwards that lists files below it. */
+static lb_status table_look_up(lb_table *t, lb_error *err)
+{
+    const char *normal = lb_path_normal(&t->arena, t->path);
+    char *dir = normal == NULL ? NULL : lb_arena_copy(&t->arena, lb_str_of(normal)), *slash;
+
+    if (dir == NULL)
+        return lb_arena_fail(&t->arena, err);
+    while ((slash = strrchr(dir, '/')) != NULL && slash != dir) {
+        lb_error why = LB_ERROR_INIT;
+        *slash = '\0';
+        const char *path = lb_path_join(&t->arena, dir, LB_MAP_NAME);
+        if (path == NULL)
+            return lb_arena_fail(&t->arena, err);
+        if (access(path, F_OK) != 0 || lb_check_sandbox(path, NULL) != LB_OK)
+            continue;
+        if (table_take_map(t, path, lb_map_load_file(path, &t->map, &why), &why) == LB_OK && t->no_map_reason == NULL) {
+            t->root = lb_arena_copy(&t->arena, lb_str_of(dir));
+            if (t->root == NULL)
+                return lb_arena_fail(&t->arena, err);
+            LB_TRY(table_take_part(t, normal + strlen(dir) + 1, err));
+            if (t->n_files != 0)
+                return LB_OK;
+        }
+        table_drop_map(t);
+    }
+    return LB_OK;
+}
+
 static lb_status table_load(lb_table *t, lb_error *err)
 {
     const char *path = lb_path_join(&t->arena, t->path, LB_MAP_NAME);
     lb_error why = LB_ERROR_INIT;
 
+    t->root = t->path;
     if (path == NULL)
         return lb_arena_fail(&t->arena, err);
+    if (t->no_map_reason == NULL) {
+        LB_TRY(lb_check_sandbox(path, err));
+        lb_status status = table_take_map(t, path, lb_map_load_file(path, &t->map, &why), &why);
+        if (status == LB_NOTFOUND)
+            LB_TRY(table_look_up(t, err));
+    }
     if (t->no_map_reason != NULL)
-        return table_build(t, err);
-    LB_TRY(lb_check_sandbox(path, err));
-    lb_status status = lb_map_load_file(path, &t->map, &why);
-    if (status == LB_OK)
-        status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, &why);
-    t->no_map_reason = table_why_not(t, status);
-    if (status != LB_OK && status != LB_NOTFOUND)
-        lb_note(t->cx, "%s: %s; read without it", path, why.message);
-    return t->no_map_reason == NULL ? LB_OK : table_build(t, err);
+        LB_TRY(table_build(t, err));
+    return t->prefix != 0 ? LB_OK : table_take_whole(t, err);
 }
 
 static void table_note_failures(lb_table *t)
@@ -305,9 +428,12 @@ static void table_note_failures(lb_table *t)
 
     lb_arena_init(&arena, NULL);
     for (uint64_t i = 0; i < t->n_files; i++)
-        if (lb_map_view(t->map, i, &arena, &entry, NULL) == LB_OK && entry.error.size != 0)
-            lb_note(t->cx, "%.*s: left out: %.*s", (int)LB_MIN(entry.rel_path.size, 200), entry.rel_path.at,
+        if (lb_table_entry(t, i, &arena, &entry, NULL) == LB_OK && entry.error.size != 0) {
+            lb_str path = lb_table_shown(t, entry.rel_path);
+            lb_note(t->cx, "%s/%.*s: left out: %.*s", t->path, (int)LB_MIN(path.size, 200), path.at,
                     (int)LB_MIN(entry.error.size, 400), entry.error.at);
+            t->failed++;
+        }
     lb_arena_free(&arena);
 }
 
@@ -324,7 +450,7 @@ static lb_status table_unite(lb_table *t, lb_unite **out, lb_error *err)
         lb_arena_init(&arena, &t->cx->budget);
         status = lb_table_entry(t, i, &arena, &entry, err);
         if (status == LB_OK && o == NULL && table_keeps_types(t))
-            status = lb_map_load_columns(t->map, i, &arena, &stats, err);
+            status = lb_map_load_columns(t->map, t->base + i, &arena, &stats, err);
         if (status == LB_OK)
             status = lb_unite_add(*out, &entry, o != NULL ? &o->entry.columns : &stats, err);
         lb_arena_free(&arena);
@@ -336,7 +462,7 @@ static lb_status table_lake_schema(lb_table *t, lb_error *err)
 {
     lb_str stored = lb_map_header_of(t->map)->union_schema;
 
-    if (stored.size != 0 && t->mode == LB_SCHEMA_UNION && t->n_overrides == 0 && table_keeps_types(t))
+    if (stored.size != 0 && t->prefix == 0 && t->mode == LB_SCHEMA_UNION && t->n_overrides == 0 && table_keeps_types(t))
         return lb_ipc_decode_schema(stored.at, stored.size, &t->schema, err);
     LB_TRY(table_unite(t, &t->unite, err));
     return lb_unite_schema(t->unite, &t->schema, err);
@@ -352,12 +478,10 @@ static lb_status table_open_lake(lb_table *t, lb_error *err)
         return LB_USAGE;
     }
     LB_TRY(table_load(t, err));
-    t->n_files = lb_map_count(t->map);
     LB_TRY(lb_map_get_info(t->map, &info, err));
-    t->rows = info.rows;
     if (t->no_map_reason == NULL)
         LB_TRY(table_check_all(t, err));
-    if (info.failed != 0)
+    if (info.failed != 0 || t->n_overrides != 0)
         table_note_failures(t);
     return table_lake_schema(t, err);
 }
@@ -516,7 +640,7 @@ lb_status lb_table_first_row(lb_table *t, uint64_t index, uint64_t *row, lb_erro
         return LB_OK;
     }
     if (t->first_rows == NULL)
-        return lb_map_view_rows(t->map, index, row, &rows, err);
+        return table_view_rows(t, index, row, &rows, err);
     *row = t->first_rows[index];
     return LB_OK;
 }
@@ -530,8 +654,11 @@ lb_status lb_table_find_row(lb_table *t, uint64_t row, uint64_t *index, lb_error
         return LB_OK;
     if (!t->lake)
         return *index = 0, LB_OK;
-    if (t->first_rows == NULL)
-        return lb_map_find_row(t->map, row, index, err);
+    if (t->first_rows == NULL) {
+        LB_TRY(lb_map_find_row(t->map, row + t->base_row, index, err));
+        *index -= LB_MIN(*index, t->base);
+        return LB_OK;
+    }
     while (high - low > 1) {
         uint64_t mid = low + (high - low) / 2;
         if (t->first_rows[mid] <= row)
@@ -563,9 +690,9 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
     const lb_override *override = table_override(t, index);
     lb_entry entry;
 
-    *q = (lb_data_request){ .remembered = t->remembered, .over = t->over, .map = t->map, .listed = true, .index = index,
+    *q = (lb_data_request){ .remembered = t->remembered, .over = t->over, .map = t->map, .listed = true, .index = t->base + index,
                             .fresh_map = t->no_map_reason != NULL };
-    LB_TRY(lb_map_view(t->map, index, arena, &entry, err));
+    LB_TRY(table_view(t, index, arena, &entry, err));
     if (override != NULL)
         q->entry = &override->entry;
     q->rel_path = entry.rel_path;
@@ -598,6 +725,11 @@ lb_status lb_table_open_file(lb_table *t, uint64_t index, lb_data **out, bool *o
     return status;
 }
 
+uint64_t lb_table_failed(const lb_table *t)
+{
+    return t->failed;
+}
+
 uint64_t lb_table_files(const lb_table *t)
 {
     return t->n_files;
@@ -621,7 +753,7 @@ static lb_status table_file_info(lb_table *t, uint64_t index, lb_entry_info *out
                             .container = table_keep(t, entry.container), .error = table_keep(t, entry.error),
                             .bytes = entry.size_bytes, .rows = entry.total_rows, .blocks = entry.blocks.count,
                             .mtime_ns = entry.mtime_ns };
-    out->path = t->lake ? table_keep(t, entry.rel_path) : t->path;
+    out->path = t->lake ? table_keep(t, lb_table_shown(t, entry.rel_path)) : t->path;
     if (entry.has_content_hash) {
         char hex[65];
         for (size_t i = 0; i < 32; i++)

@@ -33,7 +33,10 @@ struct lb_table {
     lb_data_request request;     /* of a single file */
     lb_data *file;               /* a single file, opened */
 
-    uint64_t n_files;
+    const char *root;            /* the folder that the map's paths are below: path, or a folder above it */
+    size_t prefix;               /* bytes of those paths that lead to path; 0: the map is path's own */
+    uint64_t base, base_row;     /* the first entry of the table in the map, and its first row there */
+    uint64_t n_files, failed;    /* failed: could not be read, and have no rows */
     lb_override *overrides;      /* by ascending index */
     size_t n_overrides;
     uint64_t *first_rows;        /* n_files + 1, where the map's do not hold; else NULL */
@@ -49,6 +52,9 @@ struct lb_table {
 /* The entry of a file of a lake, as this table reads it. */
 lb_status lb_table_entry(lb_table *t, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err);
 const char *lb_table_reason(lb_table *t, uint64_t index, const lb_entry *entry);
+
+/* An entry's path as the table shows it: below the folder that was opened. */
+lb_str lb_table_shown(const lb_table *t, lb_str rel_path);
 
 /* Global row of a file's first one; index may be n_files. */
 lb_status lb_table_first_row(lb_table *t, uint64_t index, uint64_t *row, lb_error *err);

@@ -159,7 +159,7 @@ static const struct {
     uint64_t bad_at, offset;
     const char *says, *hints;
 } bad_cases[] = {
-    { "", "abc\xE9" "def\n", 8, 3, 3, "byte 0xE9 at offset 3 is not valid UTF-8", "--encoding WINDOWS-1252" },
+    { "", "abc\xE9" "def\n", 8, 3, 3, "0xE9 is not valid UTF-8 here", "--encoding WINDOWS-1252" },
     { "", "ab\xC0\x80", 4, 2, 2, "0xC0", "" },
     { "", "ab\xED\xA0\x80", 5, 2, 2, "0xED", "" },
     { "", "ab\xF4\x90\x80\x80", 6, 2, 2, "0xF4", "" },
@@ -169,7 +169,7 @@ static const struct {
     { "", "\0a\0b\0c\0\xE9\0d", 10, 7, 7, "0xE9", "UTF-16BE" },
     { "UTF-16LE", "a\0\n\0\0\xD8" "b\0", 8, 2, 4, "is not valid UTF-16LE", "damaged" },
     { "UTF-16LE", "a\0\n\0b", 5, 2, 4, "ends inside a character of UTF-16LE", "" },
-    { "SHIFT_JIS", "\x93\xFA\n\xFF\n", 5, 4, 3, "byte 0xFF at offset 3", "" },
+    { "SHIFT_JIS", "\x93\xFA\n\xFF\n", 5, 4, 3, "0xFF is not valid SHIFT_JIS here", "" },
     { "SHIFT_JIS", "\x93\xFA\n\x93", 4, 4, 3, "ends inside", "" },
     { "GB18030", "\xD6\xD0\xFF", 3, 3, 2, "0xFF", "" },
 };
