@@ -139,13 +139,4 @@ static inline void lake_rows_are(lb_table *t, const lb_slice *slice, const char 
     free(got);
 }
 
-static inline lb_read_options *lake_read(const char *name, const char *value)
-{
-    lb_error err = LB_ERROR_INIT;
-    lb_read_options *o = NULL;
-    lake_ok(lb_read_options_new(&o, &err), &err);
-    lake_ok(lb_read_options_set(o, name, value, &err), &err);
-    return o;
-}
-
 #endif
