@@ -103,6 +103,19 @@ def test_lean_maps_have_empty_json(lake):
         assert r["content_hash"] is None
 
 
+def test_threads_do_not_show(lake):
+    """The same map whatever the number of threads, but for when it was made."""
+    for i in range(30):
+        (lake / ("f%02d.csv" % i)).write_text("id,v\n" + "".join("%d,%d.5\n" % (j, i) for j in range(i * 20)))
+    seen = []
+    for threads in ("1", "2"):
+        run("map", "-q", lake, "-j", threads, "--stride", "8", "--interop", "full", "--fingerprint", "blake3", "--stats", "block")
+        table, meta = load(lake)
+        meta.pop("bazan.created_ns")
+        seen.append((table.drop_columns(["inspected_ns"]).to_pylist(), table.schema.remove_metadata(), meta))
+    assert seen[0] == seen[1]
+
+
 def test_equal_schemas_are_stored_once(tmp_path):
     for i in range(5):
         (tmp_path / ("%d.csv" % i)).write_text("id,v\n%d,x\n" % i)

@@ -6,7 +6,7 @@ typedef struct meeting {
     const char *a, *b;           /* column x of a.csv and b.csv, one value a line; NULL: no such column */
     const char *type, *rows;     /* of x, and the values as JSON */
     const char *min, *max;       /* NULL: none */
-    int64_t nulls;
+    int64_t nulls;               /* -1: not known, for a quoted empty field is null but in text */
 } meeting;
 
 #define BIG "9007199254740992"    /* 2^53 */
@@ -17,19 +17,19 @@ static const meeting meetings[] = {
     { "1\n", "2.5\n", "float64", "1.0,2.5", "1.0", "2.5", 0 },
     { "2.5\n", "-7\n", "float64", "2.5,-7.0", "-7.0", "2.5", 0 },
     { BIG "\n", "0.5\n", "float64", "9007199254740992.0,0.5", "0.5", "9007199254740992.0", 0 },
-    { BIGGER "\n", "0.5\n", "string", "\"" BIGGER "\",\"0.5\"", NULL, NULL, 0 },
-    { "0.5\n", "-" BIGGER "\n", "string", "\"0.5\",\"-" BIGGER "\"", NULL, NULL, 0 },
+    { BIGGER "\n", "0.5\n", "string", "\"" BIGGER "\",\"0.5\"", NULL, NULL, -1 },
+    { "0.5\n", "-" BIGGER "\n", "string", "\"0.5\",\"-" BIGGER "\"", NULL, NULL, -1 },
     { "NaN\n", "1.5\n", "float64", "\"NaN\",1.5", "1.5", "1.5", 0 },
     { "1\n", "NaN\n", "float64", "1.0,\"NaN\"", "1.0", "1.0", 0 },
     { "5\n", "18446744073709551615\n", "uint64", "5,18446744073709551615", "5", "18446744073709551615", 0 },
     { "18446744073709551615\n", "5\n", "uint64", "18446744073709551615,5", "5", "18446744073709551615", 0 },
-    { "-5\n", "18446744073709551615\n", "string", "\"-5\",\"18446744073709551615\"", NULL, NULL, 0 },
-    { "1\n", "a\n", "string", "\"1\",\"a\"", NULL, NULL, 0 },
-    { "1.50\n", " a \n", "string", "\"1.50\",\" a \"", NULL, NULL, 0 },    /* as it stood */
-    { "true\n", "1\n", "string", "\"true\",\"1\"", NULL, NULL, 0 },
+    { "-5\n", "18446744073709551615\n", "string", "\"-5\",\"18446744073709551615\"", NULL, NULL, -1 },
+    { "1\n", "a\n", "string", "\"1\",\"a\"", NULL, NULL, -1 },
+    { "1.50\n", " a \n", "string", "\"1.50\",\" a \"", NULL, NULL, -1 },    /* as it stood */
+    { "true\n", "1\n", "string", "\"true\",\"1\"", NULL, NULL, -1 },
     { "true\n", "FALSE\n", "bool", "true,false", "false", "true", 0 },
-    { "2020-01-02\n", "5\n", "string", "\"2020-01-02\",\"5\"", NULL, NULL, 0 },
-    { "2020-01-02\n", "12:00:00\n", "string", "\"2020-01-02\",\"12:00:00\"", NULL, NULL, 0 },
+    { "2020-01-02\n", "5\n", "string", "\"2020-01-02\",\"5\"", NULL, NULL, -1 },
+    { "2020-01-02\n", "12:00:00\n", "string", "\"2020-01-02\",\"12:00:00\"", NULL, NULL, -1 },
     { "2020-01-02\n", "2019-01-01T10:00:00\n", "timestamp[us]", "\"2020-01-02T00:00:00\",\"2019-01-01T10:00:00\"",
       "2019-01-01T10:00:00", "2020-01-02T00:00:00", 0 },
     { "2019-01-01T10:00:00\n", "2020-01-02\n", "timestamp[us]", "\"2019-01-01T10:00:00\",\"2020-01-02T00:00:00\"",
@@ -37,16 +37,16 @@ static const meeting meetings[] = {
     { "2020-01-02T00:00:00\n", "2020-01-01T00:00:00.123456789\n", "timestamp[ns]",
       "\"2020-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", "2020-01-01T00:00:00.123456789", "2020-01-02T00:00:00", 0 },
     { "2300-01-02T00:00:00\n", "2020-01-01T00:00:00.123456789\n", "string",
-      "\"2300-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", NULL, NULL, 0 },
+      "\"2300-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", NULL, NULL, -1 },
     { "2020-01-02\n", "2020-01-01T00:00:00.123456789\n", "timestamp[ns]",
       "\"2020-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", "2020-01-01T00:00:00.123456789", "2020-01-02T00:00:00", 0 },
     { "2020-01-02T00:00:00Z\n", "2020-01-01T00:00:00\n", "string", "\"2020-01-02T00:00:00Z\",\"2020-01-01T00:00:00\"", NULL,
-      NULL, 0 },
+      NULL, -1 },
     { "10:00:00\n", "09:00:00.000000001\n", "time[ns]", "\"10:00:00\",\"09:00:00.000000001\"", "09:00:00.000000001",
       "10:00:00", 0 },
     { "z\n", "b\n", "string", "\"z\",\"b\"", "b", "z", 0 },
     /* Nulls: of nothing but nulls, and of files without the column. */
-    { "\"\"\n", "7\n", "string", "\"\",\"7\"", NULL, NULL, 0 },
+    { "\"\"\n", "7\n", "string", "\"\",\"7\"", NULL, NULL, -1 },
     { "\n\n", "7\n", "int64", "null,null,7", "7", "7", 2 },
     { "7\n", "\n", "int64", "7,null", "7", "7", 1 },
     { "\n", "\n", "string", "null,null", NULL, NULL, 2 },
@@ -101,7 +101,7 @@ static void check_meeting(const meeting *m, const lb_open_options *options)
     assert_int_equal(c.null_count, m->nulls);
     assert_string_equal(c.min == NULL ? "(none)" : c.min, m->min == NULL ? "(none)" : m->min);
     assert_string_equal(c.max == NULL ? "(none)" : c.max, m->max == NULL ? "(none)" : m->max);
-    assert_true(c.nullable || m->nulls == 0);
+    assert_true(c.nullable || m->nulls <= 0);
     free(got);
     free(want);
     lb_close(t);
