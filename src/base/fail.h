@@ -26,6 +26,12 @@ lb_status lb_fail_errno(lb_error *err, int errnum, const char *path, const char 
 
 lb_status lb_fail_nomem(lb_error *err);
 
+/* A failure of the machine or the caller's wish, which says nothing of the file: it is handed on, never taken for damage. */
+static inline bool lb_is_callers(lb_status status)
+{
+    return status == LB_NOMEM || status == LB_BUDGET || status == LB_CANCELLED;
+}
+
 /* Set to "no failure". Takes NULL. */
 void lb_error_clear(lb_error *err);
 

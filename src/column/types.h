@@ -9,6 +9,13 @@
 /* Field metadata key: the column's name as the file has it, where it had to be changed. */
 #define LB_META_ORIGINAL_NAME "lakebed.original_name"
 
+/* Field metadata key, with the value `true`: the type was declared, not found by looking at values. */
+#define LB_META_DECLARED "lakebed.declared"
+
+/* Field metadata key of a column typed by its values: some integer is beyond 2^53, or some date or timestamp beyond what
+ * nanoseconds hold. Says how the column may meet others where no statistics are kept. */
+#define LB_META_WIDE "lakebed.wide"
+
 /* Append a type in words: `int64`, `{"list":"int64"}`; `quoted`: simple ones in JSON quotes. Every Arrow type has words;
  * extension types give those of their storage, but arrow.uuid gives uuid. Errors: NOMEM, CORRUPT (a schema that is none). */
 lb_status lb_type_words(const struct ArrowSchema *schema, bool quoted, lb_buf *out, lb_error *err);

@@ -605,11 +605,17 @@ static lb_status options_merge_structural(lb_read_options *o, const lb_read_opti
     return LB_OK;
 }
 
-/* Null words replace those before; columns are declared one by one. */
+/* Null words replace those before; columns are declared one by one. All text is what it says: nothing declared before it
+ * stands. */
 static lb_status options_merge_values(lb_read_options *o, const lb_read_options *over, lb_error *err)
 {
     if ((over->value_set & LB_VAL_TYPES) != 0)
         o->types = over->types;
+    if ((over->value_set & LB_VAL_TYPES) != 0 && over->types == LB_TYPES_TEXT) {
+        o->n_columns = o->n_nulls = 0;
+        o->decimal = false;
+        o->value_set = 0;
+    }
     if ((over->value_set & LB_VAL_DECIMAL) != 0)
         o->decimal = over->decimal;
     if ((over->value_set & LB_VAL_NULL) != 0)

@@ -42,6 +42,8 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
         return LB_OK;
     lb_map_close(*map);
     *map = NULL;
+    if (lb_is_callers(status))
+        return lb_fail(err, status, LB_NOWHERE, "%s", why.message);
     *reason = "not listed";
     if (status != LB_NOTFOUND) {
         *reason = "invalid map";
@@ -179,11 +181,14 @@ static lb_status data_options(lb_data *d, const lb_data_request *q, lb_error *er
     return lb_read_options_merge(q->over, NULL, &d->options, err);
 }
 
+/* Options asked for one file must be its format's; those for a lake are for the files that take them. */
 static lb_status data_reader(lb_data *d, const lb_data_request *q, lb_error *err)
 {
     d->format = lb_handler_of_name(d->entry.format);
     if (d->format == NULL)
         LB_TRY(lb_handler_of_file(d->cx, d->store, q->format, &d->format, err));
+    if (q->single)
+        LB_TRY(lb_handler_check_options(d->format, q->over, err));
     LB_TRY(lb_ipc_decode_schema(d->entry.arrow_schema.at, d->entry.arrow_schema.size, &d->schema, err));
     return d->format->open(d->format, d->cx, d->store, d->options, &d->entry, &d->reader, err);
 }

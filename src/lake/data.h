@@ -32,6 +32,7 @@ typedef struct lb_data_request {
     bool listed;
     uint64_t index;              /* of the entry, where listed */
     const lb_entry *entry;       /* use this one instead of the map's; it must outlive the file */
+    bool single;                 /* asked for as a file, not as part of a lake */
     bool fresh_map;              /* just built by the caller, with `over` and the handlers of run time in it */
     const char *no_map_reason;   /* why there is no map; static */
     bool whole;                  /* survey the whole file, whatever its size and type mode */

@@ -201,6 +201,37 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
     return LB_OK;
 }
 
+static bool handlers_takes(const lb_format *format, const char *option)
+{
+    for (size_t i = 0; format->options[i] != NULL; i++)
+        if (strcmp(format->options[i], option) == 0)
+            return true;
+    return false;
+}
+
+lb_status lb_handler_check_options(const lb_format *format, const lb_read_options *o, lb_error *err)
+{
+    static const struct {
+        unsigned structural, value;
+        const char *name;
+    } known[] = {
+        { LB_OPT_DELIMITER, 0, "delimiter" }, { LB_OPT_QUOTE, 0, "quote" },   { LB_OPT_ESCAPE, 0, "escape" },
+        { LB_OPT_HEADER, 0, "header" },       { LB_OPT_ENCODING, 0, "encoding" }, { LB_OPT_RAGGED, 0, "ragged" },
+        { LB_OPT_SHEET, 0, "sheet" },         { 0, LB_VAL_TYPES, "types" },   { 0, LB_VAL_DECIMAL, "decimal" },
+        { 0, LB_VAL_NULL, "null" },           { 0, LB_VAL_COLUMN, "column" },
+    };
+
+    for (size_t i = 0; o != NULL && i < LB_COUNT_OF(known); i++) {
+        bool given = (o->set & known[i].structural) != 0 || (o->value_set & known[i].value) != 0;
+        if (!given || handlers_takes(format, known[i].name))
+            continue;
+        lb_fail(err, LB_USAGE, LB_NOWHERE, "files read as %s take no --%s", format->name, known[i].name);
+        lb_fail_hint(err, "`lakebed formats` lists the options of each format");
+        return LB_USAGE;
+    }
+    return LB_OK;
+}
+
 /* ---------------------------------------------------------------- the public registry */
 
 static lb_status registry_check(const char *ext, const char *delimiter, lb_error *err)

@@ -17,4 +17,7 @@ bool lb_handler_is_dynamic(const lb_format *format);
  * format), IO. */
 lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced, const lb_format **out, lb_error *err);
 
+/* Does a format take all these options? Errors: USAGE, naming the first it does not. */
+lb_status lb_handler_check_options(const lb_format *format, const lb_read_options *options, lb_error *err);
+
 #endif

@@ -333,6 +333,22 @@ lb_status lb_table_slice(lb_table *t, const lb_slice *want, struct ArrowArrayStr
     return status;
 }
 
+/* Passes bytes on and remembers the last one. */
+typedef struct raw_sink {
+    lb_write_fn write;
+    void *user;
+    uint8_t last;
+} raw_sink;
+
+static bool raw_write(void *user, const void *bytes, size_t size)
+{
+    raw_sink *sink = user;
+
+    if (size != 0)
+        sink->last = ((const uint8_t *)bytes)[size - 1];
+    return sink->write(sink->user, bytes, size);
+}
+
 static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err)
 {
     lb_data *data;
@@ -355,6 +371,7 @@ static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t c
 
 lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, void *user, lb_error *err)
 {
+    raw_sink sink = { write, user, '\n' };
     uint64_t at, end, file, first, next;
 
     lb_error_clear(err);
@@ -364,7 +381,10 @@ lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, voi
         LB_TRY(lb_table_first_row(t, file, &first, err));
         LB_TRY(lb_table_first_row(t, file + 1, &next, err));
         next = t->lake ? LB_MIN(next, end) : end;
-        LB_TRY(raw_part(t, file, at - first, next - at, write, user, err));
+        /* A file may end without a line end; the next one's first record begins on a line of its own. */
+        if (sink.last != '\n' && sink.last != '\r' && !raw_write(&sink, "\n", 1))
+            return lb_fail(err, LB_CANCELLED, LB_NOWHERE, "writing was stopped");
+        LB_TRY(raw_part(t, file, at - first, next - at, raw_write, &sink, err));
     }
     return LB_OK;
 }

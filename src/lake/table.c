@@ -11,6 +11,7 @@
 #include "column/ipc.h"
 #include "column/print.h"
 #include "lake/build.h"
+#include "lake/handlers.h"
 #include "lake/inspect.h"
 #include "lake/sandbox.h"
 
@@ -21,7 +22,7 @@ static lb_status table_open_single(lb_table *t, lb_error *err)
     lb_data_request *q = &t->request;
     const char *reason = t->no_map_reason;
 
-    *q = (lb_data_request){ .path = t->path, .format = t->format, .over = t->over };
+    *q = (lb_data_request){ .path = t->path, .format = t->format, .over = t->over, .single = true };
     if (reason == NULL)
         LB_TRY(lb_find_map(t->cx, t->path, &t->arena, &t->map, &q->rel_path, &q->index, &reason, err));
     q->no_map_reason = reason;
@@ -112,9 +113,11 @@ lb_str lb_table_shown(const lb_table *t, lb_str rel_path)
 
 typedef struct table_check {
     lb_table *t;
-    uint8_t *changed;            /* a byte a file */
+    uint8_t *changed;            /* a byte a file: 0, TABLE_CHANGED or TABLE_UNMAPPED */
     lb_override *overrides;
 } table_check;
+
+enum { TABLE_CHANGED = 1, TABLE_UNMAPPED };    /* the latter: its handler has no positions in a map */
 
 #define TABLE_CHECK_RUN 256      /* files a job */
 
@@ -132,6 +135,14 @@ static bool table_is_within(const lb_table *t, char *path)
     return real && lstat(path, &now) == 0 && S_ISREG(now.st_mode);
 }
 
+/* Is a file read by a handler registered at run time, or was it when it was mapped? A map has no positions for it. */
+static bool table_is_dynamic(const lb_table *t, const lb_entry *entry)
+{
+    const lb_format *format = lb_handler_of_extension(t->cx, lb_path_extension(entry->rel_path));
+
+    return lb_str_is(entry->format, "dynamic") || (format != NULL && lb_handler_is_dynamic(format));
+}
+
 /* Is the file of an entry as it was mapped? */
 static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *arena, lb_error *err)
 {
@@ -142,12 +153,16 @@ static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *aren
     char *path = table_file_path(c->t, &entry, arena);
     if (path == NULL)
         return lb_arena_fail(arena, err);
-    c->changed[index] = 1;
+    c->changed[index] = TABLE_CHANGED;
+    if (table_is_dynamic(c->t, &entry)) {
+        c->changed[index] = TABLE_UNMAPPED;
+        return LB_OK;
+    }
     if (!table_is_within(c->t, path) || lstat(path, &now) != 0)
         return LB_OK;
     const lb_file_stat stat_now = { .size = (uint64_t)now.st_size,
                                     .mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec };
-    c->changed[index] = !lb_entry_matches(&entry, &stat_now);
+    c->changed[index] = lb_entry_matches(&entry, &stat_now) ? 0 : TABLE_CHANGED;
     return LB_OK;
 }
 
@@ -185,6 +200,11 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
     lb_status status = lb_store_open_file(path, &store, &why);
     if (status == LB_OK && !table_is_within(c->t, path))
         status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
+    if (status == LB_OK && lb_str_is(was.format, "dynamic") &&
+        lb_handler_of_extension(c->t->cx, lb_path_extension(was.rel_path)) == NULL) {
+        status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "the handler it was mapped with is not registered");
+        lb_fail_hint(&why, "--delimited EXT=CHAR registers one");
+    }
     if (status == LB_OK)
         status = lb_lake_options_for(c->t->remembered, was.rel_path, c->t->over, &read, &why);
     if (status == LB_OK)
@@ -225,13 +245,15 @@ static lb_status table_number_rows(lb_table *t, lb_error *err)
 static lb_status table_check_all(lb_table *t, lb_error *err)
 {
     table_check c = { .t = t, .changed = calloc((size_t)t->n_files + 1, 1) };
-    size_t n = 0;
+    size_t n = 0, changed = 0;
 
     if (c.changed == NULL)
         return lb_fail_nomem(err);
     lb_status status = lb_run_jobs(t->cx, (size_t)((t->n_files + TABLE_CHECK_RUN - 1) / TABLE_CHECK_RUN), table_check_run, &c, err);
-    for (uint64_t i = 0; i < t->n_files; i++)
-        n += c.changed[i];
+    for (uint64_t i = 0; i < t->n_files; i++) {
+        n += c.changed[i] != 0;
+        changed += c.changed[i] == TABLE_CHANGED;
+    }
     if (status == LB_OK && n != 0) {
         c.overrides = calloc(n, sizeof *c.overrides);
         status = c.overrides == NULL ? lb_fail_nomem(err) : LB_OK;
@@ -239,10 +261,12 @@ static lb_status table_check_all(lb_table *t, lb_error *err)
     if (status == LB_OK && n != 0) {
         size_t k = 0;
         for (uint64_t i = 0; i < t->n_files; i++)
-            if (c.changed[i])
+            if (c.changed[i] != 0)
                 c.overrides[k++].index = i;
-        lb_note(t->cx, "%s: %zu file%s changed since the map was made and %s read without it; `lakebed map %s` maps the lake again",
-                t->path, n, n == 1 ? "" : "s", n == 1 ? "is" : "are", t->path);
+        if (changed != 0)
+            lb_note(t->cx,
+                    "%s: %zu file%s changed since the map was made and %s read without it; `lakebed map %s` maps the lake again",
+                    t->path, changed, changed == 1 ? "" : "s", changed == 1 ? "is" : "are", t->root);
         t->overrides = c.overrides;
         t->n_overrides = n;
         status = lb_run_jobs(t->cx, n, table_survey_changed, &c, err);
@@ -304,6 +328,8 @@ static lb_status table_take_map(lb_table *t, const char *path, lb_status status,
 {
     if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, why);
+    if (lb_is_callers(status))
+        return status;
     t->no_map_reason = table_why_not(t, status);
     if (status != LB_OK && status != LB_NOTFOUND)
         lb_note(t->cx, "%s: %s; read without it", path, why->message);
@@ -413,6 +439,8 @@ static lb_status table_load(lb_table *t, lb_error *err)
     if (t->no_map_reason == NULL) {
         LB_TRY(lb_check_sandbox(path, err));
         lb_status status = table_take_map(t, path, lb_map_load_file(path, &t->map, &why), &why);
+        if (lb_is_callers(status))
+            return lb_fail(err, status, LB_NOWHERE, "%s", why.message);
         if (status == LB_NOTFOUND)
             LB_TRY(table_look_up(t, err));
     }
@@ -458,13 +486,15 @@ static lb_status table_unite(lb_table *t, lb_unite **out, lb_error *err)
     return status;
 }
 
+static lb_status table_need_stats(lb_table *t, lb_error *err);
+
 static lb_status table_lake_schema(lb_table *t, lb_error *err)
 {
     lb_str stored = lb_map_header_of(t->map)->union_schema;
 
     if (stored.size != 0 && t->prefix == 0 && t->mode == LB_SCHEMA_UNION && t->n_overrides == 0 && table_keeps_types(t))
         return lb_ipc_decode_schema(stored.at, stored.size, &t->schema, err);
-    LB_TRY(table_unite(t, &t->unite, err));
+    LB_TRY(table_need_stats(t, err));
     return lb_unite_schema(t->unite, &t->schema, err);
 }
 
@@ -529,6 +559,8 @@ static lb_status table_options(lb_table *t, const char *path, const lb_open_opti
         if (t->format == NULL)
             return lb_arena_fail(&t->arena, err);
     }
+    if (o != NULL && (unsigned)o->schema > LB_SCHEMA_TEXT)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "%d is no schema mode", (int)o->schema);
     t->mode = o != NULL ? o->schema : LB_SCHEMA_UNION;
     t->no_map_reason = o != NULL && o->no_map ? "not asked" : NULL;
     return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
@@ -679,7 +711,7 @@ const char *lb_table_reason(lb_table *t, uint64_t index, const lb_entry *entry)
     if (t->no_map_reason != NULL)
         return t->no_map_reason;
     if (table_override(t, index) != NULL)
-        return "stale";
+        return table_is_dynamic(t, entry) ? "dynamic handler" : "stale";
     if (entry->error.size != 0)
         return "error when mapped";
     return entry->blocks.count == 0 && entry->total_rows != 0 ? "no locator" : "used";
@@ -715,7 +747,7 @@ lb_status lb_table_open_file(lb_table *t, uint64_t index, lb_data **out, bool *o
     if (status == LB_OK)
         status = lb_data_open(t->cx, &q, out, err);
     /* Rows of the lake are numbered already: another file in this place would shift them. */
-    if (status == LB_OK && (*out)->surveyed && strcmp((*out)->map_use, "stale") == 0) {
+    if (status == LB_OK && (*out)->surveyed) {
         status = lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed since the lake was opened");
         lb_fail_path(err, q.path);
         lb_data_close(*out);
@@ -819,39 +851,61 @@ uint64_t lb_table_columns(lb_table *t)
     return (uint64_t)t->schema.n_children;
 }
 
-/* Statistics of the whole table, made when first asked for. */
-static lb_status table_need_stats(lb_table *t, lb_error *err)
+/* Statistics of a single file: the map's, or those of a survey of all of it. */
+static lb_status table_file_stats(lb_table *t, lb_unite *u, lb_error *err)
 {
     lb_data_request q = t->request;
     lb_data *whole = NULL;
     lb_colstats stats = { 0 };
 
-    if (t->unite != NULL)
-        return LB_OK;
-    if (t->lake)
-        return table_unite(t, &t->unite, err);
-    LB_TRY(lb_unite_new(t->mode, &t->unite, err));
-    if (t->file->map_use != NULL && strcmp(t->file->map_use, "used") == 0 && t->over->value_set == 0) {
+    if (strcmp(t->file->map_use, "used") == 0 && t->over->value_set == 0) {
         LB_TRY(lb_map_load_columns(t->map, q.index, &t->arena, &stats, err));
-        return lb_unite_add(t->unite, &t->file->entry, &stats, err);
+        return lb_unite_add(u, &t->file->entry, &stats, err);
     }
     q.stats = q.whole = true;
     LB_TRY(lb_data_open(t->cx, &q, &whole, err));
-    lb_status status = lb_unite_add(t->unite, &whole->entry, &whole->entry.columns, err);
+    lb_status status = lb_unite_add(u, &whole->entry, &whole->entry.columns, err);
     lb_data_close(whole);
     return status;
 }
 
-static const char *table_bound(lb_table *t, const lb_colstat *stat, bool max)
+/* Statistics of the whole table, made when first asked for. */
+static lb_status table_need_stats(lb_table *t, lb_error *err)
 {
-    const char *text = NULL;
+    lb_unite *u = NULL;
+    lb_status status;
+
+    if (t->unite != NULL)
+        return LB_OK;
+    if (t->lake) {
+        status = table_unite(t, &u, err);
+    } else {
+        status = lb_unite_new(t->mode, &u, err);
+        if (status == LB_OK)
+            status = table_file_stats(t, u, err);
+    }
+    if (status == LB_OK)
+        t->unite = u;
+    else
+        lb_unite_free(u);
+    return status;
+}
+
+/* NULL: unknown. */
+static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, const char **out, lb_error *err)
+{
+    bool known;
     lb_buf buf;
 
+    *out = NULL;
     lb_buf_init(&buf, NULL);
-    if (lb_print_bound(stat, max, &buf))
-        text = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, buf.size });
+    lb_status status = lb_print_bound(stat, max, &buf, &known, err);
+    if (status == LB_OK && known) {
+        *out = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, buf.size });
+        status = *out == NULL ? lb_arena_fail(&t->arena, err) : LB_OK;
+    }
     lb_buf_free(&buf);
-    return text;
+    return status;
 }
 
 static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info *out, lb_error *err)
@@ -874,8 +928,8 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
     out->has_stats = true;
     out->null_count = stat.has_null_count ? (int64_t)stat.null_count : -1;
     out->nan_count = stat.has_nan_count ? (int64_t)stat.nan_count : -1;
-    out->min = table_bound(t, &stat, false);
-    out->max = table_bound(t, &stat, true);
+    LB_TRY(table_bound(t, &stat, false, &out->min, err));
+    LB_TRY(table_bound(t, &stat, true, &out->max, err));
     out->min_exact = out->min != NULL && stat.min_exact;
     out->max_exact = out->max != NULL && stat.max_exact;
     return LB_OK;

@@ -6,12 +6,11 @@
 #include "column/ipc.h"
 #include "lake/handlers.h"
 
-#define UNITE_META_DECLARED "lakebed.declared"
 
 typedef struct united {
     struct ArrowSchema field;
     bool inferred;
-    bool conflict;
+    bool conflict, wide;         /* wide: LB_META_WIDE of some file */
     lb_str words;                /* the type, in the arena */
     lb_colstat stat;             /* of all files so far, in the column's type; strings in the arena */
     bool stat_known;             /* every file that has the column gave its statistics */
@@ -76,7 +75,7 @@ bool lb_entry_is_inferred(const lb_entry *entry, const struct ArrowSchema *field
     lb_str declared;
 
     return (format == NULL ? lb_str_is(entry->format, "dynamic") : format->text) &&
-           !lb_schema_get_meta(field, UNITE_META_DECLARED, &declared);
+           !lb_schema_get_meta(field, LB_META_DECLARED, &declared);
 }
 
 /* ---------------------------------------------------------------- names */
@@ -222,6 +221,12 @@ static bool unite_bounds(lb_colstat *s, const char *from, const char *to)
     return strchr("CSIL", to[0]) != NULL ? unite_bounds_to_unsigned(s) : unite_bounds_to_signed(s);
 }
 
+/* A quoted empty field is null in every column but one of text: how many of a file's nulls become text is not known. */
+static bool unite_loses_nulls(const char *from, const char *to)
+{
+    return unite_is_text(to) && !unite_is_text(from) && strcmp(from, "n") != 0;
+}
+
 /* Bring statistics over to the united column's type, which lends its words. What is counted stays in any case. */
 static void unite_retype(const united *c, lb_colstat *s, const char *from)
 {
@@ -263,7 +268,7 @@ static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, cons
     }
     b = *more;
     c->stat.null_count += b.null_count;
-    c->stat.has_null_count = c->stat.has_null_count && b.has_null_count;
+    c->stat.has_null_count = c->stat.has_null_count && b.has_null_count && !unite_loses_nulls(from, c->field.format);
     if (b.has_null_count && b.null_count == rows)
         return LB_OK;
     unite_retype(c, &b, from);
@@ -311,6 +316,8 @@ static lb_status unite_set_field(lb_unite *u, united *c, struct ArrowSchema *mad
         return status;
     if (status == LB_OK)
         unite_retype(c, &c->stat, old.format);
+    if (unite_loses_nulls(old.format, c->field.format))
+        c->stat.has_null_count = false;
     old.release(&old);
     return status;
 }
@@ -355,11 +362,41 @@ static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema
     return status;
 }
 
+static bool unite_is_wide(const struct ArrowSchema *field)
+{
+    lb_str value;
+
+    return lb_schema_get_meta(field, LB_META_WIDE, &value);
+}
+
+/* Bounds of a column typed by its values, as far as its meeting others depends on them: so that it does not depend on which
+ * statistics are kept. */
+static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide)
+{
+    static const int64_t exact = (int64_t)1 << 53, days = INT64_MAX / 1000000000 / 86400, micros = INT64_MAX / 1000;
+    lb_colstat facts = { .has = LB_MIN_I | LB_MAX_I };
+    int64_t most = INT64_MAX;
+
+    if (!wide && strcmp(field->format, "l") == 0)
+        most = exact;
+    else if (!wide && strcmp(field->format, "tdD") == 0)
+        most = days;
+    else if (!wide && strncmp(field->format, "tsu:", 4) == 0)
+        most = micros;
+    else if (strcmp(field->format, "L") == 0)
+        return (lb_colstat){ .has = LB_MIN_U | LB_MAX_U, .max_u = UINT64_MAX };
+    facts.min_i = -most;
+    facts.max_i = most;
+    return facts;
+}
+
 static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_colstat *stat, const lb_entry *entry,
                             lb_error *err)
 {
-    const lb_column_side a = { &c->field, c->inferred, c->stat_known ? &c->stat : NULL };
-    const lb_column_side b = { field, lb_entry_is_inferred(entry, field), stat };
+    const lb_colstat facts_a = unite_facts(&c->field, c->wide), facts_b = unite_facts(field, unite_is_wide(field));
+    const lb_column_side a = { &c->field, c->inferred, c->inferred ? &facts_a : c->stat_known ? &c->stat : NULL };
+    bool inferred = lb_entry_is_inferred(entry, field);
+    const lb_column_side b = { field, inferred, inferred ? &facts_b : stat };
     struct ArrowSchema made = { 0 };
     bool met, null_before = strcmp(c->field.format, "n") == 0, null_now = strcmp(field->format, "n") == 0;
 
@@ -373,6 +410,7 @@ static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *fi
     if (null_before && !null_now)
         c->first_file = entry->rel_path;
     c->inferred = null_before ? b.inferred : null_now ? c->inferred : c->inferred && b.inferred;
+    c->wide |= unite_is_wide(field);
     return unite_set_field(u, c, &made, err);
 }
 
@@ -399,6 +437,7 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
     united *c = &unite_columns(u)[column];
     if (is_new) {
         c->inferred = lb_entry_is_inferred(entry, field);
+        c->wide = unite_is_wide(field);
         c->first_file = (lb_str){ lb_arena_copy(&u->arena, entry->rel_path), entry->rel_path.size };
         if (c->first_file.at == NULL)
             return lb_arena_fail(&u->arena, err);
