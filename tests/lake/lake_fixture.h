@@ -18,9 +18,9 @@
 #include "column/types.h"
 
 static char lake_folder[] = P_tmpdir "/lakebed-lake-XXXXXX";
-static char lake_home[sizeof lake_folder + 8];    /* of one test */
+static char lake_home[sizeof lake_folder + 8]; /* of one test */
 static lb_context *cx;
-static char lake_noted[4096];                     /* what was noted since the test began */
+static char lake_noted[4096]; /* what was noted since the test began */
 
 static inline void lake_note(void *user, const char *note)
 {

@@ -39,7 +39,9 @@ static void build_fails(const lb_map_options *options, lb_status status, const c
 
 static void options_survive_a_reload(void **state)
 {
-    lb_map_options o = { .struct_size = sizeof o, .stride = 2, .fingerprint = LB_FINGERPRINT_BLAKE3, .stats = "id,id,other" };
+    lb_map_options o = {
+        .struct_size = sizeof o, .stride = 2, .fingerprint = LB_FINGERPRINT_BLAKE3, .stats = "id,id,other"
+    };
     lb_map_info info = { .struct_size = sizeof info };
     lb_entry_info e = { .struct_size = sizeof e };
     lb_column_info c = { .struct_size = sizeof c };
@@ -51,7 +53,8 @@ static void options_survive_a_reload(void **state)
     assert_int_equal(lb_map_open(cx, ".", &map, NULL), LB_OK);
     assert_int_equal(lb_map_get_info(map, &info, NULL), LB_OK);
     assert_true(info.files == 1 && info.rows == 3 && info.bytes == 17 && info.failed == 0 && info.stride == 2);
-    assert_true(info.fingerprint == LB_FINGERPRINT_BLAKE3 && info.map_schema == 3 && info.extended && info.created_ns > 0);
+    assert_true(info.fingerprint == LB_FINGERPRINT_BLAKE3 && info.map_schema == 3 && info.extended &&
+                info.created_ns > 0);
     assert_int_equal(lb_map_entry(map, 0, &e, NULL), LB_OK);
     assert_true(e.rows == 3 && e.blocks == 2 && e.columns == 2 && e.bytes == 17);
     /* Of the file's 17 bytes, by the blake3 package of Python. */
@@ -63,8 +66,8 @@ static void options_survive_a_reload(void **state)
     assert_int_equal(lb_map_column(map, 0, 1, &c, NULL), LB_OK);
     assert_false(c.has_stats);
     assert_int_equal(lb_map_locate(map, 2, &p, NULL), LB_OK);
-    assert_true(p.block == 1 && p.row_in_block == 0 && p.block_rows == 1 && p.block_first_byte == 13 && p.block_bytes == 4 &&
-                p.block_first_line == 4);
+    assert_true(p.block == 1 && p.row_in_block == 0 && p.block_rows == 1 && p.block_first_byte == 13 &&
+                p.block_bytes == 4 && p.block_first_line == 4);
     lb_map_close(map);
 }
 
@@ -100,7 +103,7 @@ static void blocks_end_at_the_stride(void **state)
 static void what_is_no_option(void **state)
 {
     static const char *const no_colon[] = { "delimiter=;", NULL }, *const no_option[] = { "*:delimeter=;", NULL },
-                            *const no_value[] = { "*:delimiter=", NULL }, *const no_glob[] = { ":delimiter=;", NULL };
+                             *const no_value[] = { "*:delimiter=", NULL }, *const no_glob[] = { ":delimiter=;", NULL };
     const lb_map_options cases[] = {
         { .struct_size = 1 },
         { .struct_size = sizeof cases[0], .fingerprint = (lb_fingerprint)7 },
@@ -176,7 +179,8 @@ static void a_bad_file_is_recorded(void **state)
         lake_put("b.csv", bad_files[i].text);
         lb_map *map = build(&o);
         assert_int_equal(lb_map_get_info(map, &info, NULL), LB_OK);
-        assert_true(info.files == 3 && info.failed == 1 && info.rows == 2 && info.bytes == 8 + strlen(bad_files[i].text));
+        assert_true(info.files == 3 && info.failed == 1 && info.rows == 2 &&
+                    info.bytes == 8 + strlen(bad_files[i].text));
         assert_int_equal(lb_map_entry(map, 1, &e, NULL), LB_OK);
         assert_true(e.rows == 0 && e.blocks == 0 && e.first_row == 1 && e.bytes == strlen(bad_files[i].text));
         assert_non_null(e.error);
@@ -226,7 +230,9 @@ static void cancel(void *user, uint64_t done, uint64_t total, uint64_t files, ui
 static void cancelled(void **state)
 {
     lb_context *mine = NULL;
-    const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .progress = cancel, .user = &mine };
+    const lb_context_options options = {
+        .struct_size = sizeof options, .threads = 1, .progress = cancel, .user = &mine
+    };
     lb_map *map;
     (void)state;
     put_rows("a.csv", 50000);
@@ -264,9 +270,11 @@ static void memory_has_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LAKE_TEST(options_survive_a_reload), LAKE_TEST(blocks_end_at_the_stride), LAKE_TEST(what_is_no_option),
-        LAKE_TEST(an_empty_folder_has_an_empty_map), LAKE_TEST(a_bad_file_aborts), LAKE_TEST(a_bad_file_is_recorded),
-        LAKE_TEST(the_old_map_stays), LAKE_TEST(cancelled), LAKE_TEST(memory_has_a_limit),
+        LAKE_TEST(options_survive_a_reload), LAKE_TEST(blocks_end_at_the_stride),
+        LAKE_TEST(what_is_no_option),        LAKE_TEST(an_empty_folder_has_an_empty_map),
+        LAKE_TEST(a_bad_file_aborts),        LAKE_TEST(a_bad_file_is_recorded),
+        LAKE_TEST(the_old_map_stays),        LAKE_TEST(cancelled),
+        LAKE_TEST(memory_has_a_limit),
     };
     return cmocka_run_group_tests(tests, lake_group_setup, lake_group_teardown);
 }

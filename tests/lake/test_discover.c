@@ -40,8 +40,8 @@ static void put_all(const char *const *names)
 
 static void extensions(void **state)
 {
-    static const char *const names[] = { "a.csv", "B.CSV",  "c.Tsv",   "d.psv",    "e.txt",  "f.csvx", "g",   ".csv", ".x.csv",
-                                         "h.",    "i.csv~", "j.csv.b", "k.tar.csv", "csv",   "l.md",   NULL };
+    static const char *const names[] = { "a.csv",  "B.CSV", "c.Tsv",  "d.psv",   "e.txt",     "f.csvx", "g",    ".csv",
+                                         ".x.csv", "h.",    "i.csv~", "j.csv.b", "k.tar.csv", "csv",    "l.md", NULL };
     (void)state;
     put_all(names);
     found_are(&defaults, ".x.csv B.CSV a.csv c.Tsv d.psv e.txt k.tar.csv ");
@@ -49,8 +49,15 @@ static void extensions(void **state)
 
 static void own_files_and_by_products(void **state)
 {
-    static const char *const names[] = { ".br_map.bazan", ".br_map.ipc", ".br_map.lock", ".br_map.bazan.old",
-                                         ".br_map.bazan.tmp.1.csv", "_SUCCESS.csv", "_metadata", "a.csv", NULL };
+    static const char *const names[] = { ".br_map.bazan",
+                                         ".br_map.ipc",
+                                         ".br_map.lock",
+                                         ".br_map.bazan.old",
+                                         ".br_map.bazan.tmp.1.csv",
+                                         "_SUCCESS.csv",
+                                         "_metadata",
+                                         "a.csv",
+                                         NULL };
     const lb_discover_options all = { .hidden = true, .by_products = true };
     (void)state;
     put_all(names);
@@ -154,7 +161,7 @@ static void handlers_of_run_time(void **state)
     assert_string_equal(lb_table_map_use(t, 0), "dynamic handler");
     lake_rows_are(t, NULL, "{\"id\":2,\"v\":3}\n");
     lb_close(t);
-    t = lake_open("plain", NULL);    /* by content */
+    t = lake_open("plain", NULL); /* by content */
     lake_rows_are(t, NULL, "{\"id\":4,\"v\":5}\n{\"id\":6,\"v\":7}\n");
     lb_close(t);
     /* A handler that takes over an extension: its way of reading, and no locator. */
@@ -176,7 +183,10 @@ static void what_cannot_be_registered(void **state)
 {
     static const struct {
         const char *ext, *delimiter;
-    } bad[] = { { "", "," }, { ".", "," }, { "a/b", "," }, { "x", "" }, { "x", "ab" }, { "x", "\"" }, { "x", "\n" }, { "x", "\r" },
+    } bad[] = { { "", "," },    { ".", "," },
+                { "a/b", "," }, { "x", "" },
+                { "x", "ab" },  { "x", "\"" },
+                { "x", "\n" },  { "x", "\r" },
                 { "a.b", "," }, { "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "," } };
     size_t before = lb_format_count(cx);
     (void)state;
@@ -208,7 +218,7 @@ static void an_unreadable_folder_fails_the_walk(void **state)
     lb_error err = LB_ERROR_INIT;
     (void)state;
     if (geteuid() == 0)
-        skip();    /* may read everything */
+        skip(); /* may read everything */
     lake_put("a.csv", "a\n");
     assert_int_equal(mkdir("shut", 0), 0);
     assert_int_equal(lb_map_create(cx, ".", NULL, NULL, &err), LB_IO);
@@ -220,9 +230,15 @@ static void an_unreadable_folder_fails_the_walk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LAKE_TEST(extensions), LAKE_TEST(own_files_and_by_products), LAKE_TEST(hidden_folders), LAKE_TEST(globs),
-        LAKE_TEST(names_that_are_no_text), LAKE_TEST(handlers_of_run_time), LAKE_TEST(what_cannot_be_registered),
-        LAKE_TEST(no_folder), LAKE_TEST(an_unreadable_folder_fails_the_walk),
+        LAKE_TEST(extensions),
+        LAKE_TEST(own_files_and_by_products),
+        LAKE_TEST(hidden_folders),
+        LAKE_TEST(globs),
+        LAKE_TEST(names_that_are_no_text),
+        LAKE_TEST(handlers_of_run_time),
+        LAKE_TEST(what_cannot_be_registered),
+        LAKE_TEST(no_folder),
+        LAKE_TEST(an_unreadable_folder_fails_the_walk),
     };
     return cmocka_run_group_tests(tests, lake_group_setup, lake_group_teardown);
 }

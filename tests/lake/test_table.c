@@ -3,7 +3,10 @@
 
 #include "lake_fixture.h"
 
-#define ALL { .struct_size = sizeof(lb_slice), .limit = UINT64_MAX }
+#define ALL                                                  \
+    {                                                        \
+        .struct_size = sizeof(lb_slice), .limit = UINT64_MAX \
+    }
 
 /* Ten rows of two columns: k counts on over the files. */
 static void put_ten(const char *path, int first)
@@ -94,7 +97,8 @@ static void what_is_wrong_with_a_call(void **state)
     static const char *const wrong[] = { "k", "vv", NULL };
     const lb_open_options bad_open = { .struct_size = 8 }, csv = { .struct_size = sizeof csv, .format = "csv" },
                           cvs = { .struct_size = sizeof cvs, .format = "cvs" };
-    const lb_slice bad = { .struct_size = 3 }, unknown = { .struct_size = sizeof unknown, .limit = 1, .columns = wrong };
+    const lb_slice bad = { .struct_size = 3 },
+                   unknown = { .struct_size = sizeof unknown, .limit = 1, .columns = wrong };
     lb_entry_info e = { .struct_size = sizeof e };
     lb_column_info c = { .struct_size = sizeof c };
     struct ArrowArrayStream stream;
@@ -143,7 +147,8 @@ static void files_of_a_table(void **state)
     for (size_t i = 0; i < LB_COUNT_OF(want); i++) {
         assert_int_equal(lb_table_file(t, i, &e, NULL), LB_OK);
         assert_string_equal(e.path, want[i].path);
-        assert_true(e.first_row == want[i].first_row && e.rows == want[i].rows && e.blocks == want[i].blocks && e.columns == 2);
+        assert_true(e.first_row == want[i].first_row && e.rows == want[i].rows && e.blocks == want[i].blocks &&
+                    e.columns == 2);
         assert_string_equal(lb_table_map_use(t, i), "used");
     }
     lb_close(t);
@@ -283,8 +288,9 @@ static void cancelled_between_batches(void **state)
     assert_int_equal(err.code, LB_CANCELLED);
     stream.release(&stream);
     lb_close(t);
-    assert_int_equal(lb_open(cx, "a.csv", &(lb_open_options){ .struct_size = sizeof(lb_open_options), .no_map = true }, &t, &err),
-                     LB_CANCELLED);
+    assert_int_equal(
+        lb_open(cx, "a.csv", &(lb_open_options){ .struct_size = sizeof(lb_open_options), .no_map = true }, &t, &err),
+        LB_CANCELLED);
 }
 
 /* Whatever the limit, a table is read right or not at all. */
@@ -393,7 +399,8 @@ static bool worker_asks(worker *w)
         return false;
     if (lb_map_find(w->map, p.path, &index, NULL) != LB_OK || index != p.entry)
         return false;
-    if (lb_map_entry(w->map, index, &e, NULL) != LB_OK || e.rows != 10 || lb_map_column(w->map, index, 0, &c, NULL) != LB_OK)
+    if (lb_map_entry(w->map, index, &e, NULL) != LB_OK || e.rows != 10 ||
+        lb_map_column(w->map, index, 0, &c, NULL) != LB_OK)
         return false;
     if (lb_table_file(w->lake, index, &e, NULL) != LB_OK || e.rows != 10 || strcmp(e.path, p.path) != 0)
         return false;
@@ -421,7 +428,7 @@ static void many_threads(void **state)
     put_lake();
     for (int changed = 0; changed < 2; changed++) {
         if (changed != 0)
-            put_ten("b.csv", 10);    /* the same rows, mapped no more */
+            put_ten("b.csv", 10); /* the same rows, mapped no more */
         lb_table *lake = lake_open(".", NULL), *file = lake_open("a.csv", NULL);
         assert_int_equal(lb_map_open(cx, ".", &map, NULL), LB_OK);
         for (unsigned i = 0; i < THREADS; i++) {
@@ -441,10 +448,18 @@ static void many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LAKE_TEST(every_range), LAKE_TEST(no_rows_keep_the_schema), LAKE_TEST(what_is_wrong_with_a_call),
-        LAKE_TEST(files_of_a_table), LAKE_TEST(parts_of_slices_by_turns), LAKE_TEST(raw_bytes_and_their_end),
-        LAKE_TEST(a_writer_that_stops), LAKE_TEST(a_lake_whose_file_changes_is_stale), LAKE_TEST(a_file_replaced_while_open),
-        LAKE_TEST(cancelled_between_batches), LAKE_TEST(memory_has_a_limit), LAKE_TEST(many_threads),
+        LAKE_TEST(every_range),
+        LAKE_TEST(no_rows_keep_the_schema),
+        LAKE_TEST(what_is_wrong_with_a_call),
+        LAKE_TEST(files_of_a_table),
+        LAKE_TEST(parts_of_slices_by_turns),
+        LAKE_TEST(raw_bytes_and_their_end),
+        LAKE_TEST(a_writer_that_stops),
+        LAKE_TEST(a_lake_whose_file_changes_is_stale),
+        LAKE_TEST(a_file_replaced_while_open),
+        LAKE_TEST(cancelled_between_batches),
+        LAKE_TEST(memory_has_a_limit),
+        LAKE_TEST(many_threads),
     };
     return cmocka_run_group_tests(tests, lake_group_setup, lake_group_teardown);
 }

@@ -3,13 +3,13 @@
 #include "lake_fixture.h"
 
 typedef struct meeting {
-    const char *a, *b;           /* column x of a.csv and b.csv, one value a line; NULL: no such column */
-    const char *type, *rows;     /* of x, and the values as JSON */
-    const char *min, *max;       /* NULL: none */
-    int64_t nulls;               /* -1: not known, for a quoted empty field is null but in text */
+    const char *a, *b;       /* column x of a.csv and b.csv, one value a line; NULL: no such column */
+    const char *type, *rows; /* of x, and the values as JSON */
+    const char *min, *max;   /* NULL: none */
+    int64_t nulls;           /* -1: not known, for a quoted empty field is null but in text */
 } meeting;
 
-#define BIG "9007199254740992"    /* 2^53 */
+#define BIG "9007199254740992" /* 2^53 */
 #define BIGGER "9007199254740993"
 
 static const meeting meetings[] = {
@@ -25,7 +25,7 @@ static const meeting meetings[] = {
     { "18446744073709551615\n", "5\n", "uint64", "18446744073709551615,5", "5", "18446744073709551615", 0 },
     { "-5\n", "18446744073709551615\n", "string", "\"-5\",\"18446744073709551615\"", NULL, NULL, -1 },
     { "1\n", "a\n", "string", "\"1\",\"a\"", NULL, NULL, -1 },
-    { "1.50\n", " a \n", "string", "\"1.50\",\" a \"", NULL, NULL, -1 },    /* as it stood */
+    { "1.50\n", " a \n", "string", "\"1.50\",\" a \"", NULL, NULL, -1 }, /* as it stood */
     { "true\n", "1\n", "string", "\"true\",\"1\"", NULL, NULL, -1 },
     { "true\n", "FALSE\n", "bool", "true,false", "false", "true", 0 },
     { "2020-01-02\n", "5\n", "string", "\"2020-01-02\",\"5\"", NULL, NULL, -1 },
@@ -35,13 +35,15 @@ static const meeting meetings[] = {
     { "2019-01-01T10:00:00\n", "2020-01-02\n", "timestamp[us]", "\"2019-01-01T10:00:00\",\"2020-01-02T00:00:00\"",
       "2019-01-01T10:00:00", "2020-01-02T00:00:00", 0 },
     { "2020-01-02T00:00:00\n", "2020-01-01T00:00:00.123456789\n", "timestamp[ns]",
-      "\"2020-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", "2020-01-01T00:00:00.123456789", "2020-01-02T00:00:00", 0 },
+      "\"2020-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", "2020-01-01T00:00:00.123456789",
+      "2020-01-02T00:00:00", 0 },
     { "2300-01-02T00:00:00\n", "2020-01-01T00:00:00.123456789\n", "string",
       "\"2300-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", NULL, NULL, -1 },
     { "2020-01-02\n", "2020-01-01T00:00:00.123456789\n", "timestamp[ns]",
-      "\"2020-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", "2020-01-01T00:00:00.123456789", "2020-01-02T00:00:00", 0 },
-    { "2020-01-02T00:00:00Z\n", "2020-01-01T00:00:00\n", "string", "\"2020-01-02T00:00:00Z\",\"2020-01-01T00:00:00\"", NULL,
-      NULL, -1 },
+      "\"2020-01-02T00:00:00\",\"2020-01-01T00:00:00.123456789\"", "2020-01-01T00:00:00.123456789",
+      "2020-01-02T00:00:00", 0 },
+    { "2020-01-02T00:00:00Z\n", "2020-01-01T00:00:00\n", "string", "\"2020-01-02T00:00:00Z\",\"2020-01-01T00:00:00\"",
+      NULL, NULL, -1 },
     { "10:00:00\n", "09:00:00.000000001\n", "time[ns]", "\"10:00:00\",\"09:00:00.000000001\"", "09:00:00.000000001",
       "10:00:00", 0 },
     { "z\n", "b\n", "string", "\"z\",\"b\"", "b", "z", 0 },
@@ -226,9 +228,12 @@ static void columns_stand_by_first_appearance(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LAKE_TEST(types_meet_as_the_table_says),  LAKE_TEST(nans_are_counted_over_files),
-        LAKE_TEST(a_conflict_fails_reads_of_its_column_only), LAKE_TEST(conflicts_as_text),
-        LAKE_TEST(strict_refuses_any_difference), LAKE_TEST(columns_stand_by_first_appearance),
+        LAKE_TEST(types_meet_as_the_table_says),
+        LAKE_TEST(nans_are_counted_over_files),
+        LAKE_TEST(a_conflict_fails_reads_of_its_column_only),
+        LAKE_TEST(conflicts_as_text),
+        LAKE_TEST(strict_refuses_any_difference),
+        LAKE_TEST(columns_stand_by_first_appearance),
     };
     return cmocka_run_group_tests(tests, lake_group_setup, lake_group_teardown);
 }
