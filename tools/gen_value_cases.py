@@ -160,10 +160,24 @@ def zone_rows():
         yield quoted((text, text[:-3] + text[-2:], text[:-3])[form]), "INT64_C(%d)" % micros
 
 
+def edge_rows():
+    """Instants around the ends of the years 1 to 9999 in UTC, and whether Python can hold them there."""
+    for text in ("0001-01-01T00:00:00", "0001-01-01T01:00:00", "9999-12-31T23:59:59.999999", "9999-12-31T23:00:00"):
+        for minutes in (-1439, -61, -60, -59, -1, 0, 1, 59, 60, 61, 1439):
+            zone = datetime.timezone(datetime.timedelta(minutes=minutes))
+            moment = datetime.datetime.fromisoformat(text).replace(tzinfo=zone)
+            try:
+                moment.astimezone(datetime.timezone.utc)
+                yield quoted(moment.isoformat()), "true"
+            except OverflowError:
+                yield quoted(moment.isoformat()), "false"
+
+
 def write_datetimes():
     table("date_cases", ("int64_t days", "const char *text"), date_rows())
     table("stamp_cases", ("int64_t micros", "const char *text"), stamp_rows())
     table("zone_cases", ("const char *text", "int64_t micros"), zone_rows())
+    table("edge_cases", ("const char *text", "bool held"), edge_rows())
 
 
 # ---------------------------------------------------------------- decimals

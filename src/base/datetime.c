@@ -10,6 +10,8 @@
 #define ERA_YEARS 400
 #define EPOCH_ERAS 4 /* 1970-01-01 lies 4 eras and 135,080 days after 0000-03-01 */
 #define EPOCH_DAYS 135080
+#define FIRST_DAY (-719162)                   /* 0001-01-01 */
+#define LAST_DAY 2932896                      /* 9999-12-31 */
 #define YEAR_LIMIT INT64_C(25252734927760000) /* some 2^63 days */
 
 static int64_t floor_divide(int64_t v, int64_t by)
@@ -129,7 +131,7 @@ static bool zone_read(const char *p, const char *end, int64_t *out)
     ptrdiff_t size = end - p;
     *out = 0;
     if (size == 1)
-        return *p == 'Z' || *p == 'z';
+        return *p == 'Z';
     if ((size != 3 && size != 5 && size != 6) || (*p != '+' && *p != '-') || (size == 6 && p[3] != ':'))
         return false;
     unsigned hour = two_digits(p + 1), minute = size > 3 ? two_digits(end - 2) : 0;
@@ -153,7 +155,8 @@ static lb_datetime_kind timestamp_read(const char *p, const char *end, lb_dateti
         return LB_NOT_A_DATETIME;
     out->seconds -= zone;
     out->days = (int32_t)floor_divide(out->seconds, DAY_SECONDS);
-    return LB_TIMESTAMP_UTC;
+    /* An instant outside the years that can be written would print as text that does not read back. */
+    return out->days >= FIRST_DAY && out->days <= LAST_DAY ? LB_TIMESTAMP_UTC : LB_NOT_A_DATETIME;
 }
 
 lb_datetime_kind lb_datetime_parse(const char *p, size_t size, lb_datetime *out)

@@ -10,7 +10,8 @@ typedef enum lb_datetime_kind {
     LB_DATE,              /* YYYY-MM-DD, a real day, years 0001-9999 */
     LB_TIME,              /* HH:MM:SS with up to 9 fraction digits; seconds below 60, hours below 24 */
     LB_TIMESTAMP,         /* date, `T` or one blank, HH:MM, optional :SS and fraction */
-    LB_TIMESTAMP_UTC      /* the same followed by `Z` (or `z`), ±HH, ±HHMM or ±HH:MM; the instant is given in UTC */
+    LB_TIMESTAMP_UTC      /* the same followed by `Z`, ±HH, ±HHMM or ±HH:MM; the instant is given in UTC and lies in the years
+                             0001-9999 there too */
 } lb_datetime_kind;
 
 typedef struct lb_datetime {

@@ -52,13 +52,14 @@ int lb_i256_compare(lb_i256 a, lb_i256 b)
     return 0;
 }
 
-static void i256_negate(lb_i256 *v)
+lb_i256 lb_i256_negate(lb_i256 v)
 {
     bool carry = true;
     for (int i = 0; i < WORDS; i++) {
-        v->w[i] = ~v->w[i] + carry;
-        carry = carry && v->w[i] == 0;
+        v.w[i] = ~v.w[i] + carry;
+        carry = carry && v.w[i] == 0;
     }
+    return v;
 }
 
 /* Both of these take v as unsigned. What does not fit is cut off. */
@@ -176,7 +177,7 @@ bool lb_parse_decimal(const char *p, size_t size, int precision, int scale, lb_i
         decimal_raise(&v, kept - fraction);
     }
     if (negative)
-        i256_negate(&v);
+        v = lb_i256_negate(v);
     *out = v;
     return true;
 }
@@ -234,7 +235,7 @@ size_t lb_print_decimal(lb_i256 v, int scale, char *out)
     size_t at = 0;
     if (i256_negative(&v)) {
         out[at++] = '-';
-        i256_negate(&v);
+        v = lb_i256_negate(v);
     }
     char *digits = decimal_digits_before(end, v);
     bool zero = digits == end;

@@ -67,6 +67,7 @@ bool lb_parse_decimal(const char *p, size_t size, int precision, int scale, lb_i
 size_t lb_print_decimal(lb_i256 v, int scale, char *out);
 
 int lb_i256_compare(lb_i256 a, lb_i256 b);
+lb_i256 lb_i256_negate(lb_i256 v);    /* wraps: the least value stays */
 lb_i256 lb_i256_of(int64_t v);
 
 #endif

@@ -96,13 +96,23 @@ static void decimal_order(void **state)
     assert_true(lb_i256_compare(lb_i256_of(-1), small) < 0);
 }
 
+static void decimal_negate(void **state)
+{
+    (void)state;
+    static const int64_t values[] = { INT64_MIN + 1, -1, 0, 1, INT64_MAX };
+    for (size_t i = 0; i < COUNT_OF(values); i++)
+        assert_int_equal(0, lb_i256_compare(lb_i256_negate(lb_i256_of(values[i])), lb_i256_of(-values[i])));
+    const lb_i256 carried = { { 0, 0, 1, 0 } }, want = { { 0, 0, UINT64_MAX, UINT64_MAX } };
+    const lb_i256 least = { { 0, 0, 0, (uint64_t)1 << 63 } };
+    assert_int_equal(0, lb_i256_compare(lb_i256_negate(carried), want));
+    assert_int_equal(0, lb_i256_compare(lb_i256_negate(least), least));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decimal_values),
-        cmocka_unit_test(decimal_rules),
-        cmocka_unit_test(decimal_print),
-        cmocka_unit_test(decimal_order),
+        cmocka_unit_test(decimal_values), cmocka_unit_test(decimal_rules),  cmocka_unit_test(decimal_print),
+        cmocka_unit_test(decimal_order),  cmocka_unit_test(decimal_negate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
