@@ -301,16 +301,6 @@ static lb_status run_same(cast_node *n, int64_t row, int64_t count, lb_error *er
 
 /* ---------------------------------------------------------------- decimals */
 
-static lb_i256 i256_negate(lb_i256 v)
-{
-    unsigned carry = 1;
-    for (int i = 0; i < 4; i++) {
-        v.w[i] = ~v.w[i] + carry;
-        carry = carry && v.w[i] == 0;
-    }
-    return v;
-}
-
 static bool i256_times_ten(lb_i256 *v) /* of a value that is not negative */
 {
     unsigned __int128 carry = 0;
@@ -327,7 +317,7 @@ static bool cast_decimal_value(const cast_node *n, lb_i256 v, lb_i256 *out)
 {
     bool minus = (v.w[3] >> 63) != 0;
     if (minus)
-        v = i256_negate(v);
+        v = lb_i256_negate(v);
     if ((v.w[3] >> 63) != 0)
         return false;
     for (int i = 0; i < n->shift; i++)
@@ -335,7 +325,7 @@ static bool cast_decimal_value(const cast_node *n, lb_i256 v, lb_i256 *out)
             return false;
     if (lb_i256_compare(v, n->limit) >= 0)
         return false;
-    *out = minus ? i256_negate(v) : v;
+    *out = minus ? lb_i256_negate(v) : v;
     return true;
 }
 
@@ -809,57 +799,6 @@ static lb_status cast_make_text(lb_arena *arena, const struct ArrowSchema *from,
     return LB_OK;
 }
 
-typedef enum cast_family {
-    FAMILY_OTHER,
-    FAMILY_INT,
-    FAMILY_FLOAT,
-    FAMILY_DECIMAL,
-    FAMILY_TEXT,
-    FAMILY_BINARY,
-    FAMILY_LIST
-} cast_family;
-
-static cast_family cast_family_of(enum ArrowType type)
-{
-    switch (type) {
-    case NANOARROW_TYPE_INT8:
-    case NANOARROW_TYPE_INT16:
-    case NANOARROW_TYPE_INT32:
-    case NANOARROW_TYPE_INT64:
-    case NANOARROW_TYPE_UINT8:
-    case NANOARROW_TYPE_UINT16:
-    case NANOARROW_TYPE_UINT32:
-    case NANOARROW_TYPE_UINT64:
-        return FAMILY_INT;
-    case NANOARROW_TYPE_HALF_FLOAT:
-    case NANOARROW_TYPE_FLOAT:
-    case NANOARROW_TYPE_DOUBLE:
-        return FAMILY_FLOAT;
-    case NANOARROW_TYPE_DECIMAL32:
-    case NANOARROW_TYPE_DECIMAL64:
-    case NANOARROW_TYPE_DECIMAL128:
-    case NANOARROW_TYPE_DECIMAL256:
-        return FAMILY_DECIMAL;
-    case NANOARROW_TYPE_STRING:
-    case NANOARROW_TYPE_LARGE_STRING:
-    case NANOARROW_TYPE_STRING_VIEW:
-        return FAMILY_TEXT;
-    case NANOARROW_TYPE_BINARY:
-    case NANOARROW_TYPE_LARGE_BINARY:
-    case NANOARROW_TYPE_BINARY_VIEW:
-    case NANOARROW_TYPE_FIXED_SIZE_BINARY:
-        return FAMILY_BINARY;
-    case NANOARROW_TYPE_LIST:
-    case NANOARROW_TYPE_LARGE_LIST:
-    case NANOARROW_TYPE_FIXED_SIZE_LIST:
-    case NANOARROW_TYPE_LIST_VIEW:
-    case NANOARROW_TYPE_LARGE_LIST_VIEW:
-        return FAMILY_LIST;
-    default:
-        return FAMILY_OTHER;
-    }
-}
-
 static bool cast_is_signed(enum ArrowType type)
 {
     return type == NANOARROW_TYPE_INT8 || type == NANOARROW_TYPE_INT16 || type == NANOARROW_TYPE_INT32 ||
@@ -881,10 +820,10 @@ static lb_status cast_make_ints(const struct ArrowSchemaView *f, const struct Ar
 static lb_status cast_make_floats(const struct ArrowSchemaView *f, const struct ArrowSchemaView *t, cast_node *n,
                                   lb_error *err)
 {
-    if (cast_family_of(f->type) == FAMILY_FLOAT && cast_width(t->type) < cast_width(f->type))
+    if (lb_type_family(f->type) == LB_FAMILY_FLOAT && cast_width(t->type) < cast_width(f->type))
         return cast_none(f->schema, t->schema, err);
     n->run = run_floats;
-    if (cast_family_of(f->type) == FAMILY_INT)
+    if (lb_type_family(f->type) == LB_FAMILY_INT)
         n->exact = t->type == NANOARROW_TYPE_DOUBLE  ? (int64_t)1 << 53
                    : t->type == NANOARROW_TYPE_FLOAT ? (int64_t)1 << 24
                                                      : (int64_t)1 << 11;
@@ -964,22 +903,22 @@ static lb_status cast_make_same(lb_arena *arena, const struct ArrowSchema *from,
 static lb_status cast_make_pair(lb_arena *arena, const struct ArrowSchema *from, const struct ArrowSchemaView *f,
                                 const struct ArrowSchemaView *t, int depth, cast_node *n, lb_error *err)
 {
-    cast_family x = cast_family_of(f->type), y = cast_family_of(t->type);
-    if ((x == FAMILY_TEXT && y == FAMILY_TEXT) || (x == FAMILY_BINARY && y == FAMILY_BINARY))
+    lb_family x = lb_type_family(f->type), y = lb_type_family(t->type);
+    if ((x == LB_FAMILY_TEXT && y == LB_FAMILY_TEXT) || (x == LB_FAMILY_BINARY && y == LB_FAMILY_BINARY))
         return cast_make_bytes(f, t, n, err);
     if (t->type == NANOARROW_TYPE_STRING || t->type == NANOARROW_TYPE_LARGE_STRING)
         return cast_make_text(arena, from, n, err);
-    if (x == FAMILY_LIST && y == FAMILY_LIST)
+    if (x == LB_FAMILY_LIST && y == LB_FAMILY_LIST)
         return cast_make_lists(arena, from, f, t, depth, n, err);
     if (f->type == NANOARROW_TYPE_STRUCT && t->type == NANOARROW_TYPE_STRUCT)
         return cast_make_struct(arena, from, depth, n, err);
     if (strcmp(from->format, n->to->format) == 0)
         return cast_make_same(arena, from, f, depth, n, err);
-    if (x == FAMILY_INT && y == FAMILY_INT)
+    if (x == LB_FAMILY_INT && y == LB_FAMILY_INT)
         return cast_make_ints(f, t, n, err);
-    if ((x == FAMILY_INT || x == FAMILY_FLOAT) && y == FAMILY_FLOAT)
+    if ((x == LB_FAMILY_INT || x == LB_FAMILY_FLOAT) && y == LB_FAMILY_FLOAT)
         return cast_make_floats(f, t, n, err);
-    if ((x == FAMILY_INT || x == FAMILY_DECIMAL) && y == FAMILY_DECIMAL)
+    if ((x == LB_FAMILY_INT || x == LB_FAMILY_DECIMAL) && y == LB_FAMILY_DECIMAL)
         return cast_make_decimal(f, t, n, err);
     return cast_make_times(f, t, n, err);
 }

@@ -16,13 +16,17 @@ lb_status lb_print_value(const struct ArrowSchema *field, const struct ArrowArra
                          lb_buf *out, lb_error *err);
 
 /* Append a JSON string with its quotes: `"` and `\` escaped, bytes below 0x20 as \u00xx, all else raw. Bytes that are not
- * UTF-8 become U+FFFD. */
+ * UTF-8 become U+FFFD. This is the one form of the exact outputs (tagged, canonical) and of the map. */
 lb_status lb_print_json_string(lb_buf *out, const char *p, size_t size, lb_error *err);
+
+/* The same with `\n`, `\r`, `\t`, `\b` and `\f` for those bytes, as other programs write JSON. */
+lb_status lb_print_json_text(lb_buf *out, const char *p, size_t size, lb_error *err);
 
 /* Standard base64 with padding. */
 lb_status lb_print_base64(lb_buf *out, const void *bytes, size_t size, lb_error *err);
 
-/* Print a bound of a statistic as CSV prints a value of that type (`type`: type words). `max`: the maximum. False: unknown. */
-bool lb_print_bound(const lb_colstat *stat, bool max, lb_buf *out);
+/* Print a bound of a statistic as CSV prints a value of that type (`type`: type words). `max`: the maximum. Where it is
+ * unknown or does not go with the type, `*known` is false and nothing is printed. Errors: NOMEM, BUDGET. */
+lb_status lb_print_bound(const lb_colstat *stat, bool max, lb_buf *out, bool *known, lb_error *err);
 
 #endif

@@ -1,7 +1,12 @@
 /* Delimited text. A field stands in quotes only where it would read back differently without: when it holds the
- * delimiter, a quote, CR or LF, is the empty text (an empty field is null), is `\N` (null in tab-separated files), or
- * begins with a byte order mark. A null that is its row's only field is written `""` as well, since readers pass over
- * blank lines; it reads back as null in every column but one of text. */
+ * delimiter, a quote, CR or LF, is the empty text (an empty field is null), is `\N` (null in tab-separated files),
+ * begins with a byte order mark, or begins or ends with a blank or tab (unquoted, ` 5 ` is a number).
+ *
+ * What quotes cannot keep is a type: a reader types quoted values like others. So a text column whose values all read
+ * as numbers, dates or truth values (declared so, read with --types text, or a slice that leaves out the value that made
+ * it text) comes back as those. And a word that the read named as null with --null is not known here. A null that is its
+ * row's only field is written `""`, since readers pass over blank lines; it comes back as null in every column but one
+ * of text. */
 #include <ctype.h>
 
 #include "column/print_nodes.h"
@@ -29,10 +34,22 @@ static inline bool csv_special(char c, char delimiter)
     return c == delimiter || c == '"' || c == '\r' || c == '\n';
 }
 
+static inline bool csv_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Would the value mean something else, although no byte of it ends a field? */
+static inline bool csv_misread(const char *p, size_t size)
+{
+    return size == 0 || csv_is_blank(p[0]) || csv_is_blank(p[size - 1]) || (size == 2 && p[0] == '\\' && p[1] == 'N') ||
+           (size >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0);
+}
+
 static bool csv_needs_quotes(const char *p, size_t size, char delimiter)
 {
     size_t i = 0;
-    if (size == 0 || (size == 2 && p[0] == '\\' && p[1] == 'N') || (size >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0))
+    if (csv_misread(p, size))
         return true;
     for (; size - i >= 8; i += 8) {
         uint64_t v;

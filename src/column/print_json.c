@@ -26,39 +26,46 @@ static size_t json_clean(const uint8_t *p, size_t size)
     return i;
 }
 
-/* Escape valid UTF-8. */
-static lb_status json_escape(lb_buf *out, const uint8_t *p, size_t size, lb_error *err)
+/* The escape of a byte that needs one. `brief`: with a letter where JSON has one. */
+static void json_put_escape(lb_buf *out, uint8_t c, bool brief)
 {
-    static const char digits[] = "0123456789abcdef";
+    static const char digits[] = "0123456789abcdef",
+                      letters[0x20] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
+    char letter = c >= 0x20 ? (char)c : brief ? letters[c] : '\0';
+    lb_buf_putc(out, '\\');
+    if (letter != '\0') {
+        lb_buf_putc(out, letter);
+        return;
+    }
+    lb_buf_put(out, "u00", 3);
+    lb_buf_putc(out, digits[c >> 4]);
+    lb_buf_putc(out, digits[c & 15]);
+}
+
+/* Escape valid UTF-8. */
+static lb_status json_escape(lb_buf *out, const uint8_t *p, size_t size, bool brief, lb_error *err)
+{
     while (size > 0) {
         size_t clean = json_clean(p, size);
         LB_TRY(print_room(out, clean + 6, err));
         lb_buf_put(out, p, clean);
         if (clean == size)
             return LB_OK;
-        uint8_t c = p[clean];
-        if (c == '"' || c == '\\') {
-            lb_buf_putc(out, '\\');
-            lb_buf_putc(out, (char)c);
-        } else {
-            lb_buf_put(out, "\\u00", 4);
-            lb_buf_putc(out, digits[c >> 4]);
-            lb_buf_putc(out, digits[c & 15]);
-        }
+        json_put_escape(out, p[clean], brief);
         p += clean + 1;
         size -= clean + 1;
     }
     return LB_OK;
 }
 
-lb_status lb_print_json_string(lb_buf *out, const char *text, size_t size, lb_error *err)
+static lb_status json_string(lb_buf *out, const char *text, size_t size, bool brief, lb_error *err)
 {
     const uint8_t *p = (const uint8_t *)text;
     LB_TRY(print_room(out, size + 2, err));
     lb_buf_putc(out, '"');
     while (size > 0) {
         size_t valid = lb_utf8_valid_prefix(p, size);
-        LB_TRY(json_escape(out, p, valid, err));
+        LB_TRY(json_escape(out, p, valid, brief, err));
         if (valid == size)
             break;
         LB_TRY(lb_buf_append(out, "\xef\xbf\xbd", 3, err));
@@ -66,6 +73,16 @@ lb_status lb_print_json_string(lb_buf *out, const char *text, size_t size, lb_er
         size -= valid + 1;
     }
     return lb_buf_append(out, "\"", 1, err);
+}
+
+lb_status lb_print_json_string(lb_buf *out, const char *text, size_t size, lb_error *err)
+{
+    return json_string(out, text, size, false, err);
+}
+
+lb_status lb_print_json_text(lb_buf *out, const char *text, size_t size, lb_error *err)
+{
+    return json_string(out, text, size, true, err);
 }
 
 lb_status lb_print_base64(lb_buf *out, const void *bytes, size_t size, lb_error *err)

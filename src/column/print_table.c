@@ -243,26 +243,8 @@ static bool table_is_number(const print_node *n)
 {
     while ((n->type == NANOARROW_TYPE_DICTIONARY || n->type == NANOARROW_TYPE_RUN_END_ENCODED) && n->n_children == 1)
         n = &n->children[0];
-    switch (n->type) {
-    case NANOARROW_TYPE_INT8:
-    case NANOARROW_TYPE_INT16:
-    case NANOARROW_TYPE_INT32:
-    case NANOARROW_TYPE_INT64:
-    case NANOARROW_TYPE_UINT8:
-    case NANOARROW_TYPE_UINT16:
-    case NANOARROW_TYPE_UINT32:
-    case NANOARROW_TYPE_UINT64:
-    case NANOARROW_TYPE_HALF_FLOAT:
-    case NANOARROW_TYPE_FLOAT:
-    case NANOARROW_TYPE_DOUBLE:
-    case NANOARROW_TYPE_DECIMAL32:
-    case NANOARROW_TYPE_DECIMAL64:
-    case NANOARROW_TYPE_DECIMAL128:
-    case NANOARROW_TYPE_DECIMAL256:
-        return true;
-    default:
-        return false;
-    }
+    lb_family family = lb_type_family(n->type);
+    return family == LB_FAMILY_INT || family == LB_FAMILY_FLOAT || family == LB_FAMILY_DECIMAL;
 }
 
 static lb_status table_title(table_state *t, const struct ArrowSchema *field, table_column *c, lb_error *err)

@@ -263,7 +263,7 @@ static lb_status put_string_text(const print_node *n, int64_t row, lb_buf *out, 
 static lb_status put_string_json(const print_node *n, int64_t row, lb_buf *out, lb_error *err)
 {
     lb_str s = bytes_at(n, row);
-    return lb_print_json_string(out, s.at, s.size, err);
+    return lb_print_json_text(out, s.at, s.size, err);
 }
 
 static lb_status put_string_exact(const print_node *n, int64_t row, lb_buf *out, lb_error *err)
@@ -474,8 +474,20 @@ static print_fn choose_string(print_style style)
     return style == PRINT_JSON ? put_string_json : put_string_exact;
 }
 
+static print_fn choose_float(enum ArrowType type)
+{
+    return type == NANOARROW_TYPE_HALF_FLOAT ? put_half : type == NANOARROW_TYPE_FLOAT ? put_float : put_double;
+}
+
+static print_fn choose_binary(const struct ArrowSchemaView *v)
+{
+    bool uuid = v->type == NANOARROW_TYPE_FIXED_SIZE_BINARY && v->fixed_size == 16 &&
+                lb_str_is(lb_schema_extension(v->schema), "arrow.uuid");
+    return uuid ? put_uuid : put_binary;
+}
+
 /* NULL: no type of values without children. */
-static print_fn choose_flat(const struct ArrowSchemaView *v, print_style style)
+static print_fn choose_plain(const struct ArrowSchemaView *v, print_style style)
 {
     bool exact = style == PRINT_TAGGED || style == PRINT_CANONICAL;
     switch (v->type) {
@@ -483,36 +495,6 @@ static print_fn choose_flat(const struct ArrowSchemaView *v, print_style style)
         return put_null;
     case NANOARROW_TYPE_BOOL:
         return put_bool;
-    case NANOARROW_TYPE_INT8:
-    case NANOARROW_TYPE_INT16:
-    case NANOARROW_TYPE_INT32:
-    case NANOARROW_TYPE_INT64:
-    case NANOARROW_TYPE_UINT8:
-    case NANOARROW_TYPE_UINT16:
-    case NANOARROW_TYPE_UINT32:
-    case NANOARROW_TYPE_UINT64:
-        return choose_integer(v->storage_type, style == PRINT_TAGGED);
-    case NANOARROW_TYPE_HALF_FLOAT:
-        return put_half;
-    case NANOARROW_TYPE_FLOAT:
-        return put_float;
-    case NANOARROW_TYPE_DOUBLE:
-        return put_double;
-    case NANOARROW_TYPE_DECIMAL32:
-    case NANOARROW_TYPE_DECIMAL64:
-    case NANOARROW_TYPE_DECIMAL128:
-    case NANOARROW_TYPE_DECIMAL256:
-        return put_decimal;
-    case NANOARROW_TYPE_STRING:
-    case NANOARROW_TYPE_LARGE_STRING:
-    case NANOARROW_TYPE_STRING_VIEW:
-        return choose_string(style);
-    case NANOARROW_TYPE_FIXED_SIZE_BINARY:
-        return v->fixed_size == 16 && lb_str_is(lb_schema_extension(v->schema), "arrow.uuid") ? put_uuid : put_binary;
-    case NANOARROW_TYPE_BINARY:
-    case NANOARROW_TYPE_LARGE_BINARY:
-    case NANOARROW_TYPE_BINARY_VIEW:
-        return put_binary;
     case NANOARROW_TYPE_INTERVAL_DAY_TIME:
     case NANOARROW_TYPE_INTERVAL_MONTH_DAY_NANO:
         return exact ? put_interval_parts : put_interval;
@@ -526,6 +508,26 @@ static print_fn choose_flat(const struct ArrowSchemaView *v, print_style style)
         return exact ? choose_integer(v->storage_type, style == PRINT_TAGGED) : choose_time(v->type);
     default:
         return NULL;
+    }
+}
+
+static print_fn choose_flat(const struct ArrowSchemaView *v, print_style style)
+{
+    switch (lb_type_family(v->type)) {
+    case LB_FAMILY_INT:
+        return choose_integer(v->storage_type, style == PRINT_TAGGED);
+    case LB_FAMILY_FLOAT:
+        return choose_float(v->type);
+    case LB_FAMILY_DECIMAL:
+        return put_decimal;
+    case LB_FAMILY_TEXT:
+        return choose_string(style);
+    case LB_FAMILY_BINARY:
+        return choose_binary(v);
+    case LB_FAMILY_LIST:
+        return NULL;
+    default:
+        return choose_plain(v, style);
     }
 }
 
@@ -543,14 +545,8 @@ static print_fn choose_nested(enum ArrowType type)
     case NANOARROW_TYPE_SPARSE_UNION:
     case NANOARROW_TYPE_DENSE_UNION:
         return put_union;
-    case NANOARROW_TYPE_LIST:
-    case NANOARROW_TYPE_LARGE_LIST:
-    case NANOARROW_TYPE_FIXED_SIZE_LIST:
-    case NANOARROW_TYPE_LIST_VIEW:
-    case NANOARROW_TYPE_LARGE_LIST_VIEW:
-        return put_list;
     default:
-        return NULL;
+        return lb_type_family(type) == LB_FAMILY_LIST ? put_list : NULL;
     }
 }
 
@@ -559,7 +555,9 @@ static lb_status node_key(lb_arena *arena, const struct ArrowSchema *field, prin
     const char *name = field->name == NULL ? "" : field->name;
     lb_buf key;
     lb_buf_init(&key, NULL);
-    lb_status s = lb_print_json_string(&key, name, strlen(name), err);
+    lb_status s = out->style == PRINT_TAGGED || out->style == PRINT_CANONICAL
+                      ? lb_print_json_string(&key, name, strlen(name), err)
+                      : lb_print_json_text(&key, name, strlen(name), err);
     if (s == LB_OK)
         s = lb_buf_append(&key, ":", 1, err);
     if (s == LB_OK) {

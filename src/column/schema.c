@@ -28,6 +28,47 @@ lb_status lb_schema_view(const struct ArrowSchema *schema, struct ArrowSchemaVie
     return code == NANOARROW_OK ? LB_OK : lb_fail_arrow(err, code, &why);
 }
 
+lb_family lb_type_family(enum ArrowType type)
+{
+    switch (type) {
+    case NANOARROW_TYPE_INT8:
+    case NANOARROW_TYPE_INT16:
+    case NANOARROW_TYPE_INT32:
+    case NANOARROW_TYPE_INT64:
+    case NANOARROW_TYPE_UINT8:
+    case NANOARROW_TYPE_UINT16:
+    case NANOARROW_TYPE_UINT32:
+    case NANOARROW_TYPE_UINT64:
+        return LB_FAMILY_INT;
+    case NANOARROW_TYPE_HALF_FLOAT:
+    case NANOARROW_TYPE_FLOAT:
+    case NANOARROW_TYPE_DOUBLE:
+        return LB_FAMILY_FLOAT;
+    case NANOARROW_TYPE_DECIMAL32:
+    case NANOARROW_TYPE_DECIMAL64:
+    case NANOARROW_TYPE_DECIMAL128:
+    case NANOARROW_TYPE_DECIMAL256:
+        return LB_FAMILY_DECIMAL;
+    case NANOARROW_TYPE_STRING:
+    case NANOARROW_TYPE_LARGE_STRING:
+    case NANOARROW_TYPE_STRING_VIEW:
+        return LB_FAMILY_TEXT;
+    case NANOARROW_TYPE_BINARY:
+    case NANOARROW_TYPE_LARGE_BINARY:
+    case NANOARROW_TYPE_BINARY_VIEW:
+    case NANOARROW_TYPE_FIXED_SIZE_BINARY:
+        return LB_FAMILY_BINARY;
+    case NANOARROW_TYPE_LIST:
+    case NANOARROW_TYPE_LARGE_LIST:
+    case NANOARROW_TYPE_FIXED_SIZE_LIST:
+    case NANOARROW_TYPE_LIST_VIEW:
+    case NANOARROW_TYPE_LARGE_LIST_VIEW:
+        return LB_FAMILY_LIST;
+    default:
+        return LB_FAMILY_OTHER;
+    }
+}
+
 lb_status lb_view_open(const struct ArrowSchema *schema, const struct ArrowArray *array, struct ArrowArrayView *out,
                        lb_error *err)
 {

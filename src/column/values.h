@@ -16,6 +16,19 @@
 /* One row of the view as our error where the schema is none. */
 lb_status lb_schema_view(const struct ArrowSchema *schema, struct ArrowSchemaView *out, lb_error *err);
 
+/* Types that differ in width or layout only. */
+typedef enum lb_family {
+    LB_FAMILY_OTHER,
+    LB_FAMILY_INT,
+    LB_FAMILY_FLOAT,
+    LB_FAMILY_DECIMAL,
+    LB_FAMILY_TEXT,
+    LB_FAMILY_BINARY, /* also of a fixed size */
+    LB_FAMILY_LIST    /* also of a fixed size; no maps */
+} lb_family;
+
+lb_family lb_type_family(enum ArrowType type);
+
 /* A view of `array`, which has the type of `schema`; its buffers are lent. Reset it with ArrowArrayViewReset, also on
  * error. */
 lb_status lb_view_open(const struct ArrowSchema *schema, const struct ArrowArray *array, struct ArrowArrayView *out,

@@ -180,8 +180,9 @@ static lb_status bound_text(lb_map_names *n, const lb_colstat *stat, bool max, c
 {
     lb_buf text;
     lb_buf_init(&text, NULL);
-    lb_status status = LB_OK;
-    if (lb_print_bound(stat, max, &text))
+    bool known;
+    lb_status status = lb_print_bound(stat, max, &text, &known, err);
+    if (status == LB_OK && known)
         status = names_copy(n, (lb_str){ (const char *)text.data, text.size }, out, err);
     lb_buf_free(&text);
     return status;

@@ -1,5 +1,7 @@
 /* Every Arrow type in every form. Exact forms were worked out with Python (json, base64, datetime.isoformat, decimal,
  * '%.17g' of floats widened by struct.unpack), and follow the tables of the conformance data. */
+#include <stdio.h>
+
 #include "column_fixture.h"
 
 #include "base/utf8.h"
@@ -43,7 +45,7 @@ static const struct {
       "\"-999999999999999999999999999999999999.99\"", "-999999999999999999999999999999999999.99",
       "-999999999999999999999999999999999999.99" },
     { "decimal(76,3)", "1.5", "\"1.500\"", "\"1.500\"", "1.500", "1.500" },
-    { "string", "\"a\\\t\xc5\xbc\"", "\"a\\\\\\u0009\xc5\xbc\"", "\"a\\\\\\u0009\xc5\xbc\"", "\"a\\\\\\u0009\xc5\xbc\"",
+    { "string", "\"a\\\t\xc5\xbc\"", "\"a\\\\\\u0009\xc5\xbc\"", "\"a\\\\\\u0009\xc5\xbc\"", "\"a\\\\\\t\xc5\xbc\"",
       "a\\\t\xc5\xbc" },
     { "string",
       "\"a\xff"
@@ -314,6 +316,82 @@ static void streams_as_literals(void **state)
     type.release(&type);
 }
 
+/* As Python's json.dumps(…, ensure_ascii=False) writes them; the exact forms name every control character by its code. */
+static void escapes_of_the_json_forms(void **state)
+{
+    static const char brief[] = "\\b\\t\\n\\f\\r\\u0001\\u000b\\u001f\\\\\x7f/";
+    static const char exact[] = "\\u0008\\u0009\\u000a\\u000c\\u000d\\u0001\\u000b\\u001f\\\\\x7f/";
+    static const struct {
+        const char *form, *text;
+        bool named;
+    } cases[] = { { "ndjson", brief, true }, { "tagged", exact, true }, { "canonical", exact, false } };
+    (void)state;
+    struct ArrowSchema type, field;
+    struct ArrowArray array;
+    fixture_type("string", &field);
+    assert_int_equal(LB_OK, lb_schema_set_name(&field, lb_str_of("\b\t\n\f\r\1\v\x1f\\\x7f/"), NULL));
+    assert_int_equal(LB_OK, lb_schema_struct(&type, 1, NULL));
+    type.children[0]->release(type.children[0]);
+    *type.children[0] = field;
+    fixture_array(&type, "{\"\b\t\n\f\r\1\v\x1f\\\x7f/\"}", &array);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *text = cases[i].text;
+        lb_error err = LB_ERROR_INIT;
+        lb_buf out, want;
+        lb_buf_init(&out, NULL);
+        lb_buf_init(&want, NULL);
+        lb_status s = cases[i].named ? lb_buf_printf(&want, NULL, "{\"%s\":\"%s\"}\n", text, text)
+                                     : lb_buf_printf(&want, NULL, "[\"%s\"]\n", text);
+        assert_int_equal(LB_OK, s);
+        assert_status(LB_OK, fixture_print_rows(&type, &array, 1, cases[i].form, NULL, &out, NULL, &err), &err);
+        assert_text(lb_buf_text(&want), &out);
+        lb_buf_free(&want);
+        lb_buf_free(&out);
+    }
+    array.release(&array);
+    type.release(&type);
+}
+
+/* Text that would mean something else without quotes, and its neighbours that would not. */
+static void csv_quotes_what_would_be_misread(void **state)
+{
+    static const struct {
+        const char *value, *want;
+    } cases[] = {
+        { " 5 ", "\" 5 \"" },
+        { " 5", "\" 5\"" },
+        { "5\t", "\"5\t\"" },
+        { " ", "\" \"" },
+        { "a b\tc", "a b\tc" },
+        { "5", "5" },
+        { "", "\"\"" },
+        { "\\N", "\"\\N\"" },
+        { "\\NN", "\\NN" },
+        { "long enough ", "\"long enough \"" },
+        { "\xef\xbb\xbfx", "\"\xef\xbb\xbfx\"" },
+        { "\xc2\xa0x", "\xc2\xa0x" },
+    };
+    (void)state;
+    struct ArrowSchema type;
+    fixture_type("{\"struct\":[{\"name\":\" a\",\"type\":\"string\"}]}", &type);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        lb_print_options options = { .struct_size = sizeof options, .header = true };
+        lb_error err = LB_ERROR_INIT;
+        struct ArrowArray array;
+        char value[64], want[64];
+        lb_buf out;
+        lb_buf_init(&out, NULL);
+        (void)snprintf(value, sizeof value, "{\"%s\"}", cases[i].value);
+        (void)snprintf(want, sizeof want, "\" a\"\n%s\n", cases[i].want);
+        fixture_array(&type, value, &array);
+        assert_status(LB_OK, fixture_print_rows(&type, &array, 1, "csv", &options, &out, NULL, &err), &err);
+        assert_text(want, &out);
+        array.release(&array);
+        lb_buf_free(&out);
+    }
+    type.release(&type);
+}
+
 static void json_is_one_array(void **state)
 {
     (void)state;
@@ -554,7 +632,9 @@ static void bounds_print_as_their_type(void **state)
             const char *want = max ? cases[i].max : cases[i].min;
             lb_buf out;
             lb_buf_init(&out, NULL);
-            assert_int_equal(want != NULL, lb_print_bound(&stat, max, &out));
+            bool known = want == NULL;
+            assert_int_equal(LB_OK, lb_print_bound(&stat, max, &out, &known, NULL));
+            assert_int_equal(want != NULL, known);
             assert_text(want == NULL ? "" : want, &out);
             lb_buf_free(&out);
         }
@@ -570,6 +650,8 @@ int main(void)
         cmocka_unit_test(list_views_may_go_back_and_forth),
         cmocka_unit_test(runs_repeat_their_values),
         cmocka_unit_test(streams_as_literals),
+        cmocka_unit_test(escapes_of_the_json_forms),
+        cmocka_unit_test(csv_quotes_what_would_be_misread),
         cmocka_unit_test(json_is_one_array),
         cmocka_unit_test(a_lone_null_is_no_blank_line),
         cmocka_unit_test(slices_print_their_rows),
