@@ -5,10 +5,11 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "io/store.h"
+#include "lake/digest.h"
 
 #define CONTENT_JOB_RANGES 16
 #define CONTENT_READ ((size_t)1 << 20)
-#define CONTENT_STARTS 256       /* start hashes looked at in a file that grew */
+#define CONTENT_STARTS 256 /* start hashes looked at in a file that grew */
 #define CONTENT_START_BYTES 64
 
 /* Some ranges of one file; no ranges: its start hashes, or its content hash. */
@@ -22,8 +23,8 @@ typedef struct content {
     lb_content_check *checks;
     content_job *jobs;
     size_t n_jobs, cap_jobs;
-    _Atomic uint64_t *bytes;
-    pthread_mutex_t lock;        /* of the checks' answers but states */
+    const lb_content_work *work;
+    pthread_mutex_t lock; /* of the arena, and of the checks' answers but states */
 } content;
 
 /* ---------------------------------------------------------------- planning */
@@ -39,6 +40,7 @@ static lb_status content_plan_job(content *c, size_t check, uint64_t first, uint
         c->cap_jobs = cap;
     }
     c->jobs[c->n_jobs++] = (content_job){ (uint32_t)check, first, count };
+    c->checks[check].jobs++;
     return LB_OK;
 }
 
@@ -47,8 +49,9 @@ static bool content_has_digests(const lb_entry *e)
     return e->digests.xxh3 != NULL || e->digests.blake3 != NULL;
 }
 
-static lb_status content_plan(content *c, size_t i, lb_arena *arena, lb_error *err)
+static lb_status content_plan(content *c, size_t i, lb_error *err)
 {
+    lb_arena *arena = c->work->arena;
     lb_content_check *check = &c->checks[i];
     const lb_entry *e = check->entry;
     uint64_t n = e->digests.count;
@@ -72,14 +75,20 @@ static lb_status content_plan(content *c, size_t i, lb_arena *arena, lb_error *e
 /* ---------------------------------------------------------------- reading */
 
 typedef struct content_hasher {
-    uint8_t *buffer;             /* CONTENT_READ bytes */
+    uint8_t *buffer; /* CONTENT_READ bytes */
     lb_xxh3 *xxh3;
     lb_blake3 *blake3;
 } content_hasher;
 
+static void content_progress(content *c)
+{
+    if (c->work->progress != NULL)
+        c->work->progress(c->work->progress_user);
+}
+
 /* Hash bytes [at, at + length) by whichever hash the entry has; *whole false: the file ends before. */
-static lb_status content_hash(content *c, lb_store *store, content_hasher *h, uint64_t at, uint64_t length, bool blake3, uint8_t *out,
-                              bool *whole, lb_error *err)
+static lb_status content_hash(content *c, lb_store *store, content_hasher *h, uint64_t at, uint64_t length, bool blake3,
+                              uint8_t *out, bool *whole, lb_error *err)
 {
     if (blake3)
         lb_blake3_reset(h->blake3);
@@ -93,7 +102,8 @@ static lb_status content_hash(content *c, lb_store *store, content_hasher *h, ui
             lb_blake3_update(h->blake3, h->buffer, got);
         else
             lb_xxh3_update(h->xxh3, h->buffer, got);
-        atomic_fetch_add_explicit(c->bytes, got, memory_order_relaxed);
+        atomic_fetch_add_explicit(c->work->bytes_done, got, memory_order_relaxed);
+        content_progress(c);
         at += got;
         length -= got;
         if (got < want)
@@ -107,7 +117,8 @@ static lb_status content_hash(content *c, lb_store *store, content_hasher *h, ui
     return LB_OK;
 }
 
-static lb_status content_ranges(content *c, const content_job *job, lb_store *store, content_hasher *h, bool *differs, lb_error *err)
+static lb_status content_ranges(content *c, const content_job *job, lb_store *store, content_hasher *h, bool *differs,
+                                lb_error *err)
 {
     const lb_content_check *check = &c->checks[job->check];
     const lb_digests *d = &check->entry->digests;
@@ -180,6 +191,29 @@ static lb_status content_read(content *c, const content_job *job, lb_store *stor
     return status;
 }
 
+/* One job of a check is done. `why` NULL: without an error. */
+static lb_status content_answer(content *c, lb_content_check *check, bool differs, const lb_error *why, lb_error *err)
+{
+    lb_status status = LB_OK;
+
+    pthread_mutex_lock(&c->lock);
+    check->differs |= differs;
+    if (why != NULL && !check->unreadable) {
+        lb_error *kept = lb_arena_alloc(c->work->arena, 1, sizeof *kept);
+        if (kept == NULL)
+            status = lb_arena_fail(c->work->arena, err);
+        else
+            *kept = *why;
+        check->unreadable = true;
+        check->error = kept;
+    }
+    if (--check->jobs == 0)
+        atomic_fetch_add(c->work->files_done, 1);
+    pthread_mutex_unlock(&c->lock);
+    content_progress(c);
+    return status;
+}
+
 static lb_status content_one(void *user, size_t index, lb_error *err)
 {
     content *c = user;
@@ -198,25 +232,32 @@ static lb_status content_one(void *user, size_t index, lb_error *err)
             *err = why;
         return status;
     }
-    pthread_mutex_lock(&c->lock);
-    check->differs |= differs;
-    if (status != LB_OK && !check->unreadable) {
-        check->unreadable = true;
-        check->error = why;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return LB_OK;
+    return content_answer(c, check, differs, status == LB_OK ? NULL : &why, err);
 }
 
-lb_status lb_content_check_all(lb_context *cx, lb_content_check *checks, size_t count, lb_arena *arena, _Atomic uint64_t *bytes,
+uint64_t lb_content_check_bytes(const lb_content_check *check)
+{
+    const lb_entry *e = check->entry;
+    uint64_t ends = 2 * (uint64_t)LB_DIGEST_RANGE;
+
+    if (!content_has_digests(e))
+        return e->has_content_hash && !check->ends_only ? e->size_bytes : 0;
+    return check->ends_only ? LB_MIN(e->size_bytes, ends) : e->size_bytes;
+}
+
+lb_status lb_content_check_all(lb_context *cx, lb_content_check *checks, size_t count, const lb_content_work *work,
                                lb_error *err)
 {
-    content c = { .cx = cx, .checks = checks, .bytes = bytes };
+    content c = { .cx = cx, .checks = checks, .work = work };
     lb_status status = LB_OK;
 
     pthread_mutex_init(&c.lock, NULL);
-    for (size_t i = 0; status == LB_OK && i < count; i++)
-        status = content_plan(&c, i, arena, err);
+    for (size_t i = 0; status == LB_OK && i < count; i++) {
+        checks[i].jobs = 0;
+        status = content_plan(&c, i, err);
+        if (checks[i].jobs == 0)
+            atomic_fetch_add(work->files_done, 1);
+    }
     if (status == LB_OK)
         status = lb_run_jobs(cx, c.n_jobs, content_one, &c, err);
     pthread_mutex_destroy(&c.lock);

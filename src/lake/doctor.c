@@ -18,7 +18,7 @@ struct lb_doctor_report {
     bool healed;
     const char *map_path;
     int map_schema;
-    size_t *order;               /* places of the findings in d.files */
+    size_t *order; /* places of the findings in d.files */
     size_t n_findings;
     int64_t elapsed_ns;
 };
@@ -41,13 +41,23 @@ const char *lb_drift_text(lb_drift drift)
 
 /* ---------------------------------------------------------------- the run */
 
+void lb_doctor_progress(void *user)
+{
+    doctor *d = user;
+    uint64_t done = atomic_load_explicit(&d->bytes_hashed, memory_order_relaxed) +
+                    atomic_load_explicit(&d->bytes_surveyed, memory_order_relaxed);
+
+    lb_progress(d->cx, LB_MIN(done, d->planned_bytes), d->planned_bytes, atomic_load(&d->files_done), d->planned_files);
+}
+
 /* What the map remembers; defaults without one. */
 static lb_status doctor_take_options(lb_doctor_report *r, lb_error *err)
 {
     doctor *d = &r->d;
     lb_map_info info = { .struct_size = sizeof info };
 
-    d->inspect = (lb_inspect_options){ .stride = LB_DEFAULT_STRIDE, .stats = LB_STATS_ALL, .digests = true, .for_map = true };
+    d->inspect =
+        (lb_inspect_options){ .stride = LB_DEFAULT_STRIDE, .stats = LB_STATS_ALL, .digests = true, .for_map = true };
     if (d->map == NULL)
         return lb_lake_options_new(NULL, &d->lake, err);
     const lb_map_header *header = lb_map_header_of(d->map);
@@ -112,8 +122,9 @@ static lb_status doctor_upgrade(doctor *d, lb_error *err)
             return lb_fail_nomem(err);
         d->files = files;
         d->cap_files = d->n_files + 1;
-        d->files[d->n_files++] = (doctor_file){ .drift = LB_DRIFT_COUNT, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k],
-                                                .in_map = true, .index = i, .why = LB_ERROR_INIT };
+        d->files[d->n_files++] = (doctor_file){
+            .drift = LB_DRIFT_COUNT, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k], .in_map = true, .index = i
+        };
         d->kept[i] = 0;
     }
     return LB_OK;
@@ -133,7 +144,8 @@ static lb_status doctor_run(lb_doctor_report *r, lb_error *err)
     r->status = drift ? LB_DOCTOR_DRIFT : LB_DOCTOR_HEALTHY;
     if (!d->options.heal || (!drift && !doctor_has_stamps(d)))
         return LB_OK;
-    LB_TRY(lb_doctor_write(d, err));
+    /* Times renewed are no heal: undoing still leads to the map of before the last one. */
+    LB_TRY(lb_doctor_write(d, drift, err));
     r->healed = drift;
     r->status = drift ? LB_DOCTOR_HEALED : LB_DOCTOR_HEALTHY;
     return LB_OK;
@@ -165,7 +177,8 @@ static lb_status doctor_list(lb_doctor_report *r, lb_error *err)
     return LB_OK;
 }
 
-static lb_status doctor_start(lb_doctor_report *r, lb_context *cx, const char *dir, const lb_doctor_options *options, lb_error *err)
+static lb_status doctor_start(lb_doctor_report *r, lb_context *cx, const char *dir, const lb_doctor_options *options,
+                              lb_error *err)
 {
     doctor *d = &r->d;
 
@@ -209,7 +222,8 @@ static lb_status doctor_locked(lb_doctor_report *r, lb_error *err)
     return status;
 }
 
-lb_status lb_doctor(lb_context *cx, const char *dir, const lb_doctor_options *options, lb_doctor_report **out, lb_error *err)
+lb_status lb_doctor(lb_context *cx, const char *dir, const lb_doctor_options *options, lb_doctor_report **out,
+                    lb_error *err)
 {
     lb_doctor_report *r = calloc(1, sizeof *r);
     int64_t began = lb_monotonic_ns();
@@ -255,10 +269,18 @@ void lb_doctor_report_free(lb_doctor_report *r)
 lb_status lb_doctor_get_info(const lb_doctor_report *r, lb_doctor_info *out, lb_error *err)
 {
     lb_error_clear(err);
-    *out = (lb_doctor_info){ .struct_size = sizeof *out, .status = r->status, .total_files = r->d.n_disk, .healthy = r->d.healthy,
-                             .findings = r->n_findings, .healed = r->healed, .had_map = r->d.map != NULL, .map_path = r->map_path,
-                             .map_schema = r->map_schema, .bytes_hashed = r->d.bytes_hashed,
-                             .bytes_surveyed = r->d.bytes_surveyed, .elapsed_ns = r->elapsed_ns };
+    *out = (lb_doctor_info){ .struct_size = sizeof *out,
+                             .status = r->status,
+                             .total_files = r->d.n_disk,
+                             .healthy = r->d.healthy,
+                             .findings = r->n_findings,
+                             .healed = r->healed,
+                             .had_map = r->d.map != NULL,
+                             .map_path = r->map_path,
+                             .map_schema = r->map_schema,
+                             .bytes_hashed = r->d.bytes_hashed,
+                             .bytes_surveyed = r->d.bytes_surveyed,
+                             .elapsed_ns = r->elapsed_ns };
     return LB_OK;
 }
 
@@ -275,15 +297,23 @@ lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_f
 
     lb_error_clear(err);
     if (index >= r->n_findings)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "finding %llu of a report of %zu", (unsigned long long)index, r->n_findings);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "finding %llu of a report of %zu", (unsigned long long)index,
+                       r->n_findings);
     doctor_file *f = &r->d.files[r->order[index]];
-    *out = (lb_finding){ .struct_size = sizeof *out, .drift = f->drift, .old_bytes = -1, .new_bytes = -1, .n_damage = f->n_damage,
-                         .damage = f->damage, .n_schema = f->n_schema, .schema = f->schema };
+    *out = (lb_finding){ .struct_size = sizeof *out,
+                         .drift = f->drift,
+                         .old_bytes = -1,
+                         .new_bytes = -1,
+                         .n_damage = f->n_damage,
+                         .damage = f->damage,
+                         .n_schema = f->n_schema,
+                         .schema = f->schema };
     LB_TRY(doctor_text(&r->d, f->rel_path, &out->path, err));
     if (f->was.size != 0)
         LB_TRY(doctor_text(&r->d, f->was, &out->was, err));
-    if (f->why.code != LB_OK)
-        out->error = f->why.message;
+    /* With its place and hint, as the map has it, where it was surveyed. */
+    if (f->why != NULL)
+        out->error = f->failed && f->fresh->error.at != NULL ? f->fresh->error.at : f->why->message;
     if (f->old != NULL)
         out->old_bytes = (int64_t)f->old->size_bytes;
     if (f->disk != NULL)

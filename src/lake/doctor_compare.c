@@ -21,7 +21,6 @@ static lb_status compare_add(doctor *d, doctor_file file, doctor_file **out, lb_
         d->cap_files = cap;
     }
     d->files[d->n_files] = file;
-    d->files[d->n_files].why = (lb_error)LB_ERROR_INIT;
     if (out != NULL)
         *out = &d->files[d->n_files];
     d->n_files++;
@@ -61,8 +60,14 @@ static lb_status compare_both(doctor *d, uint64_t index, const lb_entry *stamp, 
         d->healthy++;
         return LB_OK;
     }
-    LB_TRY(compare_add(d, (doctor_file){ .drift = LB_DRIFT_COUNT, .rel_path = f->rel_path, .disk = f, .in_map = true, .index = index,
-                                         .same_time = same }, &file, err));
+    LB_TRY(compare_add(d,
+                       (doctor_file){ .drift = LB_DRIFT_COUNT,
+                                      .rel_path = f->rel_path,
+                                      .disk = f,
+                                      .in_map = true,
+                                      .index = index,
+                                      .same_time = same },
+                       &file, err));
     file->old = lb_arena_alloc(&d->arena, 1, sizeof *file->old);
     file->check = lb_arena_alloc(&d->arena, 1, sizeof *file->check);
     if (file->old == NULL || file->check == NULL)
@@ -79,7 +84,8 @@ static lb_status compare_missing(doctor *d, uint64_t index, const lb_entry *stam
 
     if (path.at == NULL)
         return lb_arena_fail(&d->arena, err);
-    LB_TRY(compare_add(d, (doctor_file){ .drift = LB_DRIFT_MISSING, .rel_path = path, .in_map = true, .index = index }, &file, err));
+    LB_TRY(compare_add(d, (doctor_file){ .drift = LB_DRIFT_MISSING, .rel_path = path, .in_map = true, .index = index },
+                       &file, err));
     file->old = lb_arena_alloc(&d->arena, 1, sizeof *file->old);
     if (file->old == NULL)
         return lb_arena_fail(&d->arena, err);
@@ -104,8 +110,9 @@ static lb_status compare_names(doctor *d, lb_error *err)
         if (order < 0)
             LB_TRY(compare_missing(d, i, &stamp, err));
         else if (order > 0)
-            LB_TRY(compare_add(d, (doctor_file){ .drift = LB_DRIFT_UNINDEXED, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k] },
-                               NULL, err));
+            LB_TRY(compare_add(
+                d, (doctor_file){ .drift = LB_DRIFT_UNINDEXED, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k] },
+                NULL, err));
         else
             LB_TRY(compare_both(d, i, &stamp, &d->disk[k], err));
         i += order <= 0;
@@ -126,7 +133,15 @@ static lb_status compare_contents(doctor *d, lb_error *err)
     for (size_t i = 0; i < d->n_files; i++)
         if (d->files[i].check != NULL)
             checks[n++] = *d->files[i].check;
-    lb_status status = lb_content_check_all(d->cx, checks, n, &d->arena, &d->bytes_hashed, err);
+    lb_content_work work = { .arena = &d->arena,
+                             .bytes_done = &d->bytes_hashed,
+                             .files_done = &d->files_done,
+                             .progress = d->cx->progress == NULL ? NULL : lb_doctor_progress,
+                             .progress_user = d };
+    d->planned_files += n;
+    for (size_t i = 0; i < n; i++)
+        d->planned_bytes += lb_content_check_bytes(&checks[i]);
+    lb_status status = lb_content_check_all(d->cx, checks, n, &work, err);
     n = 0;
     for (size_t i = 0; i < d->n_files; i++)
         if (d->files[i].check != NULL)
@@ -143,7 +158,8 @@ static void compare_damaged_rows(const lb_entry *e, lb_damage *damage)
 
     damage->first_row = damage->rows = -1;
     for (uint64_t i = 0; b->first_byte != NULL && i < b->count; i++) {
-        if (b->first_byte[i] >= damage->first_byte + damage->length || b->first_byte[i] + b->total_byte_size[i] <= damage->first_byte)
+        if (b->first_byte[i] >= damage->first_byte + damage->length ||
+            b->first_byte[i] + b->total_byte_size[i] <= damage->first_byte)
             continue;
         first = LB_MIN(first, b->first_row[i]);
         end = LB_MAX(end, b->first_row[i] + b->row_count[i]);
@@ -178,7 +194,8 @@ static lb_status compare_damage(doctor *d, doctor_file *f, lb_error *err)
     return LB_OK;
 }
 
-/* Is what is left the beginning of what was mapped? A cut range cannot be compared, the beginnings of blocks in it can. */
+/* Is what is left the beginning of what was mapped? A cut range cannot be compared, the beginnings of blocks in it
+ * can. */
 static lb_status compare_shorter(doctor_file *f, lb_error *err)
 {
     bool same = f->disk->size == 0, hold, looked;
@@ -193,6 +210,13 @@ static lb_status compare_shorter(doctor_file *f, lb_error *err)
     return LB_OK;
 }
 
+/* Does an entry of equal content get new times from a heal? One that has them already is left alone, so that healing a
+ * healthy lake writes nothing. */
+static bool compare_is_stamped_anew(const doctor *d, const doctor_file *f)
+{
+    return d->options.verify || compare_is_racy(f->old) || f->old->ctime_ns != f->disk->ctime_ns;
+}
+
 static lb_status compare_judge(doctor *d, doctor_file *f, lb_error *err)
 {
     const lb_content_check *check = f->check;
@@ -203,16 +227,17 @@ static lb_status compare_judge(doctor *d, doctor_file *f, lb_error *err)
         return LB_OK;
     }
     if (!check->known) {
-        /* Nothing to compare with: times are all there is, and under BLAKE3 that is not enough (8.1); nor for a file that could
-         * not be read and may have been mended. */
-        bool mended = f->old->error.size != 0 && f->old->ctime_ns != f->disk->ctime_ns;
-        bool trusted = f->same_time && !mended && d->inspect.fingerprint != LB_FINGERPRINT_BLAKE3;
+        /* Nothing to compare with: times are all there is, and under BLAKE3 that is not enough (8.1). An entry with an
+         * error has no hash; it stands as long as ctime too says that the file has not been mended. */
+        bool failed = f->old->error.size != 0;
+        bool trusted = f->same_time && (failed ? f->old->ctime_ns == f->disk->ctime_ns
+                                               : d->inspect.fingerprint != LB_FINGERPRINT_BLAKE3);
         f->drift = trusted ? LB_DRIFT_COUNT : LB_DRIFT_MODIFIED;
         return LB_OK;
     }
     if (f->same_time) {
         f->drift = check->differs ? LB_DRIFT_DAMAGED : compare_is_racy(f->old) ? LB_DRIFT_RACY : LB_DRIFT_COUNT;
-        f->restamp = !check->differs;
+        f->restamp = !check->differs && compare_is_stamped_anew(d, f);
         return check->differs ? compare_damage(d, f, err) : LB_OK;
     }
     if (f->disk->size < f->old->size_bytes)
@@ -257,7 +282,7 @@ static lb_status compare_key(lb_arena *arena, const lb_entry *e, lb_str *out, lb
 
 typedef struct compare_renames {
     doctor *d;
-    size_t *found;               /* files to digest */
+    size_t *found; /* files to digest */
     lb_entry *digests;
     lb_arena *arenas;
 } compare_renames;
@@ -280,6 +305,7 @@ static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena
             break;
         lb_digester_add(digester, bytes, got);
         atomic_fetch_add(&d->bytes_hashed, got);
+        lb_doctor_progress(d);
         at += got;
     }
     *out = (lb_entry){ .size_bytes = f->disk->size };
@@ -298,6 +324,7 @@ static lb_status compare_digest_job(void *user, size_t k, lb_error *err)
 
     lb_arena_init(&r->arenas[k], &r->d->cx->budget);
     lb_status status = compare_digest(r->d, &r->d->files[r->found[k]], &r->arenas[k], &r->digests[k], &why);
+    atomic_fetch_add(&r->d->files_done, 1);
     if (status == LB_OK)
         return LB_OK;
     /* One that cannot be read is no rename; the survey will say what is wrong with it. */
@@ -323,6 +350,7 @@ static lb_status compare_match(doctor *d, compare_renames *r, size_t n, lb_names
         *old = UINT64_MAX;
         f->drift = LB_DRIFT_RENAMED;
         f->was = from->rel_path;
+        f->index = from->index;
         f->old = from->old;
         f->restamp = true;
     }
@@ -336,11 +364,15 @@ static lb_status compare_renamed(doctor *d, lb_names *gone, lb_names *sizes, lb_
 
     for (size_t i = 0; r.found != NULL && i < d->n_files; i++)
         if (d->files[i].drift == LB_DRIFT_UNINDEXED &&
-            lb_names_find(sizes, (lb_str){ (const char *)&d->files[i].disk->size, sizeof d->files[i].disk->size }) != NULL)
+            lb_names_find(sizes, (lb_str){ (const char *)&d->files[i].disk->size, sizeof d->files[i].disk->size }) !=
+                NULL)
             r.found[n++] = i;
     r.digests = calloc(n + 1, sizeof *r.digests);
     r.arenas = calloc(n + 1, sizeof *r.arenas);
     lb_status status = r.found == NULL || r.digests == NULL || r.arenas == NULL ? lb_fail_nomem(err) : LB_OK;
+    d->planned_files += n;
+    for (size_t k = 0; status == LB_OK && k < n; k++)
+        d->planned_bytes += d->files[r.found[k]].disk->size;
     if (status == LB_OK)
         status = lb_run_jobs(d->cx, n, compare_digest_job, &r, err);
     if (status == LB_OK)
@@ -368,7 +400,8 @@ static lb_status compare_renames_all(doctor *d, lb_error *err)
         if (status == LB_OK)
             status = lb_names_add(&gone, key, i, NULL, err);
         if (status == LB_OK)
-            status = lb_names_add(&sizes, (lb_str){ (const char *)&f->old->size_bytes, sizeof f->old->size_bytes }, i, NULL, err);
+            status = lb_names_add(&sizes, (lb_str){ (const char *)&f->old->size_bytes, sizeof f->old->size_bytes }, i,
+                                  NULL, err);
     }
     if (status == LB_OK && gone.count != 0)
         status = compare_renamed(d, &gone, &sizes, err);

@@ -22,20 +22,9 @@ static lb_status heal_kept(doctor *d, lb_entry **entries, size_t *n, lb_error *e
     return LB_OK;
 }
 
-/* Index of the entry whose content a file has: its own, or the one it had under its former name. */
-static uint64_t heal_index(const doctor *d, const doctor_file *f)
-{
-    if (f->drift != LB_DRIFT_RENAMED)
-        return f->index;
-    for (size_t i = 0; i < d->n_files; i++)
-        if (d->files[i].old == f->old && d->files[i].in_map)
-            return d->files[i].index;
-    return UINT64_MAX;
-}
-
 static lb_status heal_restamped(doctor *d, const doctor_file *f, lb_entry **out, lb_error *err)
 {
-    LB_TRY(heal_entry(d, heal_index(d, f), out, err));
+    LB_TRY(heal_entry(d, f->index, out, err));
     lb_entry *e = *out;
     e->rel_path = f->disk->rel_path;
     e->rel_path_raw = f->disk->rel_path_raw;
@@ -52,8 +41,8 @@ static lb_status heal_failed(doctor *d, const doctor_file *f, lb_error *err)
     if (d->lake->record_errors)
         return LB_OK;
     if (err != NULL)
-        *err = f->why;
-    return f->why.code;
+        *err = *f->why;
+    return f->why->code;
 }
 
 static lb_status heal_file(doctor *d, doctor_file *f, lb_entry **entries, size_t *n, lb_error *err)
@@ -72,12 +61,15 @@ static lb_status heal_file(doctor *d, doctor_file *f, lb_entry **entries, size_t
     return f->drift == LB_DRIFT_COUNT ? heal_entry(d, f->index, &entries[(*n)++], err) : LB_OK;
 }
 
-lb_status lb_doctor_write(doctor *d, lb_error *err)
+lb_status lb_doctor_write(doctor *d, bool keep_old, lb_error *err)
 {
     size_t most = d->n_files + (size_t)(d->map == NULL ? 0 : lb_map_count(d->map)), n = 0;
     lb_entry **entries = calloc(most + 1, sizeof *entries);
-    const lb_lake_write how = { .options = d->lake, .stats = d->stats, .stride = d->inspect.stride,
-                                .fingerprint = d->inspect.fingerprint, .interop_full = d->interop_full };
+    const lb_lake_write how = { .options = d->lake,
+                                .stats = d->stats,
+                                .stride = d->inspect.stride,
+                                .fingerprint = d->inspect.fingerprint,
+                                .interop_full = d->interop_full };
 
     lb_status status = entries == NULL ? lb_fail_nomem(err) : heal_kept(d, entries, &n, err);
     for (size_t i = 0; status == LB_OK && i < d->n_files; i++)
@@ -85,7 +77,7 @@ lb_status lb_doctor_write(doctor *d, lb_error *err)
     if (status == LB_OK)
         status = lb_check_cancel(d->cx, err);
     if (status == LB_OK)
-        status = lb_lake_save_map(d->cx, d->dir, true, &how, entries, n, err);
+        status = lb_lake_save_map(d->cx, d->dir, keep_old, &how, entries, n, err);
     free(entries);
     return status;
 }

@@ -11,7 +11,7 @@
 
 typedef struct survey_work {
     doctor *d;
-    size_t *files;               /* places in d->files */
+    size_t *files; /* places in d->files */
 } survey_work;
 
 /* ---------------------------------------------------------------- columns that changed */
@@ -33,7 +33,8 @@ static const struct ArrowSchema *survey_find(const struct ArrowSchema *schema, c
     return NULL;
 }
 
-__attribute__((format(printf, 4, 5))) static lb_status survey_say(doctor_file *f, lb_arena *arena, lb_error *err, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static lb_status survey_say(doctor_file *f, lb_arena *arena, lb_error *err,
+                                                                  const char *fmt, ...)
 {
     char text[512];
     va_list ap;
@@ -45,8 +46,8 @@ __attribute__((format(printf, 4, 5))) static lb_status survey_say(doctor_file *f
     return f->schema[f->n_schema++] == NULL ? lb_arena_fail(arena, err) : LB_OK;
 }
 
-static lb_status survey_compare_field(doctor_file *f, const struct ArrowSchema *was, const struct ArrowSchema *is, lb_arena *arena,
-                                      lb_error *err)
+static lb_status survey_compare_field(doctor_file *f, const struct ArrowSchema *was, const struct ArrowSchema *is,
+                                      lb_arena *arena, lb_error *err)
 {
     lb_buf before, now;
 
@@ -58,14 +59,15 @@ static lb_status survey_compare_field(doctor_file *f, const struct ArrowSchema *
     else if (status == LB_OK)
         status = survey_words(is, &now, err);
     if (status == LB_OK && is != NULL && (before.size != now.size || memcmp(before.data, now.data, now.size) != 0))
-        status = survey_say(f, arena, err, "column '%s': %s became %s", was->name, (const char *)before.data, (const char *)now.data);
+        status = survey_say(f, arena, err, "column '%s': %s became %s", was->name, (const char *)before.data,
+                            (const char *)now.data);
     lb_buf_free(&before);
     lb_buf_free(&now);
     return status;
 }
 
-static lb_status survey_compare_schemas(doctor_file *f, const struct ArrowSchema *was, const struct ArrowSchema *is, lb_arena *arena,
-                                        lb_error *err)
+static lb_status survey_compare_schemas(doctor_file *f, const struct ArrowSchema *was, const struct ArrowSchema *is,
+                                        lb_arena *arena, lb_error *err)
 {
     f->schema = lb_arena_alloc(arena, (size_t)(was->n_children + is->n_children), sizeof *f->schema);
     if (f->schema == NULL)
@@ -79,7 +81,8 @@ static lb_status survey_compare_schemas(doctor_file *f, const struct ArrowSchema
         lb_buf_init(&words, NULL);
         lb_status status = survey_words(is->children[i], &words, err);
         if (status == LB_OK)
-            status = survey_say(f, arena, err, "column '%s' (%s) is new", is->children[i]->name, (const char *)words.data);
+            status =
+                survey_say(f, arena, err, "column '%s' (%s) is new", is->children[i]->name, (const char *)words.data);
         lb_buf_free(&words);
         LB_TRY(status);
     }
@@ -117,6 +120,8 @@ static lb_status survey_inspect(doctor *d, doctor_file *f, lb_arena *arena, lb_e
     if (f->fresh == NULL)
         return lb_arena_fail(arena, err);
     options.bytes_done = &d->bytes_surveyed;
+    options.progress = d->cx->progress == NULL ? NULL : lb_doctor_progress;
+    options.progress_user = d;
     lb_status status = lb_store_open_file(f->disk->path, &store, err);
     if (status == LB_OK)
         status = lb_lake_options_for(d->lake, f->rel_path, NULL, &read, err);
@@ -130,11 +135,20 @@ static lb_status survey_inspect(doctor *d, doctor_file *f, lb_arena *arena, lb_e
 /* What a failed file gets in a map that records errors. */
 static lb_status survey_record(doctor_file *f, const lb_error *why, lb_arena *arena, lb_error *err)
 {
+    lb_error *kept = lb_arena_alloc(arena, 1, sizeof *kept);
+
+    if (kept == NULL)
+        return lb_arena_fail(arena, err);
+    *kept = *why;
     f->failed = true;
-    f->why = *why;
+    f->why = kept;
     if (f->fresh->format.size == 0)
-        *f->fresh = (lb_entry){ .size_bytes = f->disk->size, .mtime_ns = f->disk->mtime_ns, .ctime_ns = f->disk->ctime_ns,
-                                .inspected_ns = lb_now_ns(), .verified_ns = INT64_MIN, .format = LB_STR("unknown"),
+        *f->fresh = (lb_entry){ .size_bytes = f->disk->size,
+                                .mtime_ns = f->disk->mtime_ns,
+                                .ctime_ns = f->disk->ctime_ns,
+                                .inspected_ns = lb_now_ns(),
+                                .verified_ns = INT64_MIN,
+                                .format = LB_STR("unknown"),
                                 .locator = LB_STR("none") };
     return lb_inspect_record(why, arena, f->fresh, err);
 }
@@ -159,6 +173,8 @@ static lb_status survey_one(void *user, size_t k, lb_error *err)
         lb_fail_path(&why, f->disk->path);
         LB_TRY(survey_record(f, &why, arena, err));
     }
+    atomic_fetch_add(&d->files_done, 1);
+    lb_doctor_progress(d);
     f->fresh->rel_path = f->disk->rel_path;
     f->fresh->rel_path_raw = f->disk->rel_path_raw;
     return status == LB_OK ? survey_schema_drift(f, arena, err) : LB_OK;
@@ -197,9 +213,13 @@ static lb_status survey_wants(doctor *d, doctor_file *f, bool heal, bool *wants,
     case LB_DRIFT_APPENDED:
     case LB_DRIFT_TRUNCATED:
     case LB_DRIFT_REWRITTEN:
-    case LB_DRIFT_DAMAGED: *wants = true; break;
+    case LB_DRIFT_DAMAGED:
+        *wants = true;
+        break;
     case LB_DRIFT_UNINDEXED:
-    case LB_DRIFT_UNREADABLE: *wants = heal; break;
+    case LB_DRIFT_UNREADABLE:
+        *wants = heal;
+        break;
     case LB_DRIFT_RENAMED: {
         bool same = false;
         if (heal)
@@ -211,9 +231,18 @@ static lb_status survey_wants(doctor *d, doctor_file *f, bool heal, bool *wants,
     case LB_DRIFT_MISSING:
     case LB_DRIFT_TOUCHED:
     case LB_DRIFT_RACY:
-    case LB_DRIFT_COUNT: break;
+    case LB_DRIFT_COUNT:
+        break;
     }
     return LB_OK;
+}
+
+/* Bytes that a survey reads, most likely. */
+static uint64_t survey_bytes(const doctor_file *f)
+{
+    bool grown = f->drift == LB_DRIFT_APPENDED && f->disk->size > f->old->size_bytes;
+
+    return grown ? f->disk->size - f->old->size_bytes : f->disk->size;
 }
 
 lb_status lb_doctor_survey(doctor *d, bool heal, lb_error *err)
@@ -227,9 +256,12 @@ lb_status lb_doctor_survey(doctor *d, bool heal, lb_error *err)
         /* Entries of the reference's layouts lack what ours have: a heal makes them anew. */
         if (status == LB_OK && heal && !d->extended && d->files[i].disk != NULL)
             wants = true;
-        if (wants)
+        if (wants) {
             w.files[d->n_surveyed++] = i;
+            d->planned_bytes += survey_bytes(&d->files[i]);
+        }
     }
+    d->planned_files += d->n_surveyed;
     if (status == LB_OK) {
         d->survey_arenas = calloc(d->n_surveyed + 1, sizeof *d->survey_arenas);
         status = d->survey_arenas == NULL ? lb_fail_nomem(err) : lb_run_jobs(d->cx, d->n_surveyed, survey_one, &w, err);
