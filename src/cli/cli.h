@@ -23,6 +23,7 @@ enum {
 /* The verbs, as an index into the table and as a bit in an option's set of verbs. VERB_SHOW is `lakebed PATH`. */
 typedef enum cli_verb_id {
     VERB_MAP,
+    VERB_DOCTOR,
     VERB_LOCATE,
     VERB_SLICE,
     VERB_HEAD,
@@ -66,6 +67,10 @@ typedef enum cli_option_id {
     OPT_SET,
     OPT_DETECT,
     OPT_INTEROP,
+    OPT_HEAL,
+    OPT_UNDO,
+    OPT_VERIFY,
+    OPT_OLDER_THAN,
     OPT_FILE,
     OPT_OFFSET,
     OPT_LIMIT,
@@ -253,6 +258,7 @@ unsigned out_width(void); /* characters in a line of the terminal; 0: unknown */
 /* ---------------------------------------------------------------- the verbs */
 
 int verb_map(cli *c);
+int verb_doctor(cli *c);
 int verb_locate(cli *c);
 int verb_slice(cli *c); /* also head and tail */
 int verb_count(cli *c);

@@ -17,6 +17,17 @@ static const cli_verb verbs[VERB_COUNT_] = {
                     "lakebed map data --include '**/*.csv' --set 'eu/*.csv:delimiter=;,encoding=WINDOWS-1252'\n"
                     "lakebed map data --json",
     },
+    [VERB_DOCTOR] = {
+        .name = "doctor", .operands = "DIR", .summary = "compare the map of a directory with the disk, and mend it",
+        .least = 1, .most = 1, .folders = true, .run = verb_doctor,
+        .about = "Tells what became of every file since it was mapped: new, missing, renamed, appended, truncated,\n"
+                 "rewritten, touched, damaged; which columns changed, and which bytes and rows are damaged.\n"
+                 "Nothing is written without --heal. The exit status is 1 where something changed.",
+        .examples = "lakebed doctor data || echo changed\n"
+                    "lakebed doctor data --heal\n"
+                    "lakebed doctor data --verify --older-than 7d\n"
+                    "lakebed doctor data --json --quiet",
+    },
     [VERB_LOCATE] = {
         .name = "locate", .operands = "DIR ROW…", .summary = "find where rows of a mapped directory lie", .least = 2,
         .most = SIZE_MAX, .folders = true, .run = verb_locate,
@@ -95,12 +106,13 @@ static const cli_verb verbs[VERB_COUNT_] = {
 #define BIT(verb) (1u << VERB_##verb)
 enum {
     ON_MAP = BIT(MAP),
+    ON_DOCTOR = BIT(DOCTOR),
     ON_LOCATE = BIT(LOCATE),
     ON_SLICE = BIT(SLICE),
     ON_ROWS = BIT(SLICE) | BIT(HEAD) | BIT(TAIL),
     ON_READ = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
-    ON_JSON = BIT(MAP) | BIT(LOCATE) | BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) |
-              BIT(FORMATS),
+    ON_JSON = BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) |
+              BIT(STATS) | BIT(FORMATS),
     ON_ALL = (1u << VERB_COUNT_) - 1
 };
 
@@ -158,6 +170,18 @@ static const cli_option options[OPT_COUNT] = {
                       .help = "full: fill the JSON columns other readers of the map may want (default lean)",
                       .kind = KIND_CHOICE,
                       .verbs = ON_MAP },
+    [OPT_HEAL] = { .name = "heal",
+                   .help = "bring the map up to date: read what changed, keep what did not",
+                   .verbs = ON_DOCTOR },
+    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal back", .verbs = ON_DOCTOR },
+    [OPT_VERIFY] = { .name = "verify",
+                     .help = "read every file and compare its contents with what was mapped",
+                     .verbs = ON_DOCTOR },
+    [OPT_OLDER_THAN] = { .name = "older-than",
+                         .value = "AGE",
+                         .help = "verify only what was not verified for so long: 90s, 30m, 12h, 7d, 2w",
+                         .kind = KIND_TEXT,
+                         .verbs = ON_DOCTOR },
     [OPT_FILE] = { .name = "file",
                    .value = "PATH",
                    .help = "rows are of this file of the map, a path below DIR",
@@ -224,7 +248,7 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_JSON] = { .name = "json", .help = "print the report as JSON", .verbs = ON_JSON, .general = true },
     [OPT_QUIET] = { .name = "quiet",
                     .letter = 'q',
-                    .help = "no progress, no notes, and no report of map",
+                    .help = "no progress, no notes, and no report of map and doctor",
                     .verbs = ON_ALL,
                     .general = true },
     [OPT_COLOR] = { .name = "color",
