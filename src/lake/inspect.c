@@ -64,21 +64,40 @@ static lb_status inspect_detect(inspect *i, const lb_format *format, lb_reader *
     if (option[0] == '\0')
         return LB_OK;
     LB_TRY(lb_read_options_merge(i->read, NULL, detected, err));
-    LB_TRY(lb_read_options_parse(*detected, option, err));
+    /* Not parsed as a list: the delimiter may be a comma. */
+    char *value = strchr(option, '=');
+    if (value != NULL)
+        *value++ = '\0';
+    LB_TRY(lb_read_options_set(*detected, option, value, err));
     LB_TRY(format->open(format, i->cx, i->store, *detected, NULL, &other, err));
     format->close(*reader);
     *reader = other;
     return LB_OK;
 }
 
+/* "delimiter=;" as it is typed: --delimiter ';'. */
+static void inspect_option_words(const char *option, char *out, size_t cap)
+{
+    const char *equals = strchr(option, '='), *value = equals == NULL ? "" : equals + 1;
+    const char *quote = *value == '\0' || strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") !=
+                                              strlen(value) ? "'" : "";
+
+    if (equals == NULL)
+        (void)snprintf(out, cap, "--%s", option);
+    else
+        (void)snprintf(out, cap, "--%.*s %s%s%s", (int)(equals - option), option, quote, value, quote);
+}
+
 /* Without it, it is told and nothing changed. */
 static void inspect_tell(inspect *i, const lb_format *format, lb_reader *reader)
 {
-    char option[128], why[128];
+    char option[128], why[128], words[160];
 
-    if (!i->options->detect && format->suggest != NULL && i->cx->note != NULL &&
-        format->suggest(reader, option, why, sizeof option, NULL) == LB_OK && option[0] != '\0')
-        lb_note(i->cx, "%s: %s; %s would read it so", i->store->path, why, option);
+    if (i->options->detect || format->suggest == NULL || i->cx->note == NULL ||
+        format->suggest(reader, option, why, sizeof option, NULL) != LB_OK || option[0] == '\0')
+        return;
+    inspect_option_words(option, words, sizeof words);
+    lb_note(i->cx, "%s: %s; %s would read it so", i->store->path, why, words);
 }
 
 static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *reader, lb_entry *out, lb_error *err)

@@ -476,7 +476,7 @@ lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_ro
     LB_TRY(lb_map_find_path(map, lb_str_of(path), &index, err));
     LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
     if (file_row >= rows)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu rows",
-                       (unsigned long long)file_row, path, (unsigned long long)rows);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu row%s",
+                       (unsigned long long)file_row, path, (unsigned long long)rows, rows == 1 ? "" : "s");
     return locate(map, index, first + file_row, file_row, out, err);
 }

@@ -568,12 +568,21 @@ static uint64_t entries_up_to(const lb_map *map, uint64_t row)
     return b->first_entry + count_rows(batch_rows(b), b->count, row);
 }
 
+static lb_status map_no_row(const lb_map *map, uint64_t row, lb_error *err)
+{
+    lb_status status = lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu row%s",
+                               (unsigned long long)row, (unsigned long long)map->total_rows, map->total_rows == 1 ? "" : "s");
+    lb_fail_path(err, map->path);
+    if (map->total_rows != 0)
+        lb_fail_hint(err, "rows are counted from 0: the last one is %llu", (unsigned long long)map->total_rows - 1);
+    return status;
+}
+
 lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_error *err)
 {
     uint64_t first, rows;
     if (row >= map->total_rows)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu rows",
-                       (unsigned long long)row, (unsigned long long)map->total_rows);
+        return map_no_row(map, row, err);
     uint64_t n = entries_up_to(map, row);
     if (n == 0)
         return lb_map_fail(map, err, "its entries do not begin at row 0");

@@ -337,6 +337,13 @@ static lb_status unite_to_text(lb_unite *u, united *c, lb_error *err)
     return unite_set_field(u, c, &made, err);
 }
 
+/* What helps against a difference under LB_SCHEMA_STRICT. */
+static lb_status unite_refuse(lb_status status, lb_error *err)
+{
+    lb_fail_hint(err, "--schema union unites them");
+    return status;
+}
+
 static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_entry *entry, lb_error *err)
 {
     lb_buf a, b, text;
@@ -349,7 +356,7 @@ static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema
     status = lb_buf_printf(&text, err, "column '%s' is %s in %.*s and %s in %.*s", c->field.name, first, (int)c->first_file.size,
                            c->first_file.at, second, (int)entry->rel_path.size, entry->rel_path.at);
     if (status == LB_OK && u->mode == LB_SCHEMA_STRICT)
-        status = lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)text.size, (const char *)text.data);
+        status = unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)text.size, (const char *)text.data), err);
     if (status == LB_OK && u->mode == LB_SCHEMA_TEXT) {
         status = unite_to_text(u, c, err);
     } else if (status == LB_OK) {
@@ -446,8 +453,8 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
         LB_TRY(lb_schema_copy(field, &made, err));
         LB_TRY(unite_set_field(u, c, &made, err));
         if (u->mode == LB_SCHEMA_STRICT && u->files != 0)
-            return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has a column '%s' that the files before it have not",
-                           (int)entry->rel_path.size, entry->rel_path.at, field->name);
+            return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has a column '%s' that the files before it have not",
+                                        (int)entry->rel_path.size, entry->rel_path.at, field->name), err);
     } else {
         LB_TRY(unite_meet(u, c, field, stat, entry, err));
     }
@@ -473,8 +480,9 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
         return LB_OK;
     LB_TRY(unite_decode(u, entry, err));
     if (u->mode == LB_SCHEMA_STRICT && u->files != 0 && (uint64_t)u->last.n_children < lb_unite_count(u))
-        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has %lld columns where the files before it have %zu",
-                       (int)entry->rel_path.size, entry->rel_path.at, (long long)u->last.n_children, lb_unite_count(u));
+        return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has %lld column%s where the files before it have %zu",
+                                    (int)entry->rel_path.size, entry->rel_path.at, (long long)u->last.n_children,
+                                    u->last.n_children == 1 ? "" : "s", lb_unite_count(u)), err);
     for (int64_t i = 0; i < u->last.n_children; i++)
         LB_TRY(unite_field(u, u->last.children[i], i, entry, stats, err));
     u->rows += entry->total_rows == LB_ROWS_UNKNOWN ? 0 : entry->total_rows;
