@@ -223,7 +223,8 @@ cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 
  * no name or message can steer the terminal. Owned by the caller. */
 char *clean_text(const char *text);
 
-void *cli_alloc(size_t count, size_t size); /* zeroed; ends the command where there is no memory */
+void cli_no_memory(void) __attribute__((noreturn)); /* say so and end the command */
+void *cli_alloc(size_t count, size_t size);         /* zeroed; ends the command where there is no memory */
 char *cli_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---------------------------------------------------------------- progress.c */
@@ -277,8 +278,16 @@ int cli_open(cli *c, const char *path, lb_table **out);
 /* Close it; files of a lake that had to be left out make the exit status 1. */
 void cli_close(cli *c, lb_table *table);
 
-/* Columns and types of a schema, for people. */
+/* ---------------------------------------------------------------- columns.c: schemas for people and programs */
+
+/* Columns and types of a schema, for people, and below them which are in conflict. */
 void print_columns(const struct ArrowSchema *schema, const char *indent);
+
+/* Why the files of a lake disagree on a column, in words; NULL: they do not. Owned by the caller. */
+char *column_conflict(const struct ArrowSchema *column);
+uint64_t count_conflicts(const struct ArrowSchema *schema);
+/* Say each conflict, and what helps, after a blank line; nothing where there are none. */
+void print_conflicts(const struct ArrowSchema *schema, const char *indent);
 
 /* Type of a column in JSON, as long as it may be; owned by the caller. */
 char *type_json(const struct ArrowSchema *type);

@@ -53,6 +53,7 @@ static size_t utf8_length(const unsigned char *p)
 
 static void json_string(FILE *file, const char *text)
 {
+    static const char letters[0x20] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
     const unsigned char *p = (const unsigned char *)text;
     (void)fputc('"', file);
     while (*p != 0) {
@@ -61,6 +62,8 @@ static void json_string(FILE *file, const char *text)
             (void)fputs("\xEF\xBF\xBD", file);
         else if (*p == '"' || *p == '\\')
             (void)fprintf(file, "\\%c", *p);
+        else if (*p < 0x20 && letters[*p] != '\0')
+            (void)fprintf(file, "\\%c", letters[*p]);
         else if (*p < 0x20)
             (void)fprintf(file, "\\u%04x", *p);
         else
@@ -121,4 +124,40 @@ void jout_raw(json_out *j, const char *json)
 void jout_end(json_out *j)
 {
     (void)fputc('\n', j->file);
+}
+
+void jput_text(json_out *j, const char *key, const char *text)
+{
+    jout_key(j, key);
+    jout_text(j, text);
+}
+
+void jput_count(json_out *j, const char *key, uint64_t n)
+{
+    jout_key(j, key);
+    jout_count(j, n);
+}
+
+void jput_known(json_out *j, const char *key, int64_t n)
+{
+    jout_key(j, key);
+    jout_known(j, n);
+}
+
+void jput_real(json_out *j, const char *key, double x)
+{
+    jout_key(j, key);
+    jout_real(j, x);
+}
+
+void jput_bool(json_out *j, const char *key, bool b)
+{
+    jout_key(j, key);
+    jout_bool(j, b);
+}
+
+void jput_raw(json_out *j, const char *key, const char *json)
+{
+    jout_key(j, key);
+    jout_raw(j, json);
 }

@@ -22,4 +22,12 @@ void jout_bool(json_out *j, bool b);
 void jout_raw(json_out *j, const char *json); /* JSON text as it stands */
 void jout_end(json_out *j);                   /* the document's newline */
 
+/* A key and its value. */
+void jput_text(json_out *j, const char *key, const char *text);
+void jput_count(json_out *j, const char *key, uint64_t n);
+void jput_known(json_out *j, const char *key, int64_t n);
+void jput_real(json_out *j, const char *key, double x);
+void jput_bool(json_out *j, const char *key, bool b);
+void jput_raw(json_out *j, const char *key, const char *json);
+
 #endif

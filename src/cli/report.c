@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char out_of_memory[] = "lakebed: out of memory\n";
+void cli_no_memory(void)
+{
+    (void)fputs("lakebed: out of memory\n", stderr);
+    exit(EXIT_SYSTEM);
+}
 
 void *cli_alloc(size_t count, size_t size)
 {
     void *p = calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
-    if (p == NULL) {
-        (void)fputs(out_of_memory, stderr);
-        exit(EXIT_SYSTEM);
-    }
+    if (p == NULL)
+        cli_no_memory();
     return p;
 }
 
@@ -23,10 +25,8 @@ static char *format_va(const char *fmt, va_list ap) __attribute__((format(printf
 static char *format_va(const char *fmt, va_list ap)
 {
     char *text = NULL;
-    if (vasprintf(&text, fmt, ap) < 0) {
-        (void)fputs(out_of_memory, stderr);
-        exit(EXIT_SYSTEM);
-    }
+    if (vasprintf(&text, fmt, ap) < 0)
+        cli_no_memory();
     return text;
 }
 

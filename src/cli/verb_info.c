@@ -29,14 +29,6 @@ void cli_close(cli *c, lb_table *table)
     lb_close(table);
 }
 
-char *type_json(const struct ArrowSchema *type)
-{
-    size_t n = lb_type_json(type, NULL, 0);
-    char *text = cli_alloc(n + 1, 1);
-    (void)lb_type_json(type, text, n + 1);
-    return text;
-}
-
 /* ---------------------------------------------------------------- count */
 
 static int count_one(cli *c, const char *path, uint64_t *rows)
@@ -59,16 +51,13 @@ static void count_json(const cli_list *paths, const uint64_t *rows, const bool *
     jout_open(&j, '[');
     for (size_t i = 0; i < paths->count; i++) {
         jout_open(&j, '{');
-        jout_key(&j, "path");
-        jout_text(&j, paths->items[i]);
-        jout_key(&j, "rows");
-        jout_known(&j, known[i] ? (int64_t)rows[i] : -1);
+        jput_text(&j, "path", paths->items[i]);
+        jput_known(&j, "rows", known[i] ? (int64_t)rows[i] : -1);
         jout_close(&j, '}');
         total += rows[i];
     }
     jout_close(&j, ']');
-    jout_key(&j, "rows");
-    jout_count(&j, total);
+    jput_count(&j, "rows", total);
     jout_close(&j, '}');
     jout_end(&j);
 }
@@ -116,50 +105,36 @@ int verb_count(cli *c)
 
 /* ---------------------------------------------------------------- schema */
 
+/* A key that only columns have whose files disagree. */
+static void json_conflict(json_out *j, const struct ArrowSchema *column)
+{
+    char *conflict = column_conflict(column);
+    if (conflict != NULL)
+        jput_text(j, "conflict", conflict);
+    free(conflict);
+}
+
 static void schema_json(const struct ArrowSchema *schema, int64_t rows)
 {
     json_out j = { .file = stdout };
     jout_open(&j, '{');
-    jout_key(&j, "rows");
-    jout_known(&j, rows);
+    jput_known(&j, "rows", rows);
     jout_key(&j, "columns");
     jout_open(&j, '[');
     for (int64_t i = 0; i < schema->n_children; i++) {
         const struct ArrowSchema *column = schema->children[i];
         char *type = type_json(column);
         jout_open(&j, '{');
-        jout_key(&j, "name");
-        jout_text(&j, column->name == NULL ? "" : column->name);
-        jout_key(&j, "type");
-        jout_raw(&j, type);
-        jout_key(&j, "nullable");
-        jout_bool(&j, (column->flags & ARROW_FLAG_NULLABLE) != 0);
+        jput_text(&j, "name", column->name == NULL ? "" : column->name);
+        jput_raw(&j, "type", type);
+        jput_bool(&j, "nullable", (column->flags & ARROW_FLAG_NULLABLE) != 0);
+        json_conflict(&j, column);
         jout_close(&j, '}');
         free(type);
     }
     jout_close(&j, ']');
     jout_close(&j, '}');
     jout_end(&j);
-}
-
-/* A plain type without its quotes; a nested one stays the JSON object it is. */
-void print_columns(const struct ArrowSchema *schema, const char *indent)
-{
-    grid *g = grid_new("column|type|");
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        const struct ArrowSchema *column = schema->children[i];
-        char *type = type_json(column);
-        size_t n = strlen(type);
-        bool plain = n >= 2 && type[0] == '"' && type[n - 1] == '"';
-        if (plain)
-            type[n - 1] = '\0';
-        grid_add(g, column->name == NULL ? "" : column->name);
-        grid_add(g, plain ? type + 1 : type);
-        grid_add(g, (column->flags & ARROW_FLAG_NULLABLE) != 0 ? "" : "never null");
-        free(type);
-    }
-    grid_print(g, indent);
-    grid_free(g);
 }
 
 int verb_schema(cli *c)
@@ -201,29 +176,21 @@ static lb_status stats_json_files(json_out *j, lb_table *table, lb_error *err)
         if (status != LB_OK)
             break;
         jout_open(j, '{');
-        jout_key(j, "path");
-        jout_text(j, file.path);
-        jout_key(j, "format");
-        jout_text(j, file.format);
-        jout_key(j, "container");
-        jout_text(j, file.container);
-        jout_key(j, "bytes");
-        jout_count(j, file.bytes);
-        jout_key(j, "rows");
-        jout_known(j, file.rows > (uint64_t)INT64_MAX ? -1 : (int64_t)file.rows);
-        jout_key(j, "blocks");
-        jout_count(j, file.blocks);
-        jout_key(j, "map");
-        jout_text(j, lb_table_map_use(table, i));
-        jout_key(j, "error");
-        jout_text(j, file.error);
+        jput_text(j, "path", file.path);
+        jput_text(j, "format", file.format);
+        jput_text(j, "container", file.container);
+        jput_count(j, "bytes", file.bytes);
+        jput_known(j, "rows", file.rows > (uint64_t)INT64_MAX ? -1 : (int64_t)file.rows);
+        jput_count(j, "blocks", file.blocks);
+        jput_text(j, "map", lb_table_map_use(table, i));
+        jput_text(j, "error", file.error);
         jout_close(j, '}');
     }
     jout_close(j, ']');
     return status;
 }
 
-static lb_status stats_json_columns(json_out *j, lb_table *table, lb_error *err)
+static lb_status stats_json_columns(json_out *j, lb_table *table, const struct ArrowSchema *schema, lb_error *err)
 {
     lb_status status = LB_OK;
     jout_key(j, "columns");
@@ -234,39 +201,31 @@ static lb_status stats_json_columns(json_out *j, lb_table *table, lb_error *err)
         if (status != LB_OK)
             break;
         jout_open(j, '{');
-        jout_key(j, "name");
-        jout_text(j, column.name);
-        jout_key(j, "type");
-        jout_text(j, column.type);
-        jout_key(j, "nullable");
-        jout_bool(j, column.nullable);
-        jout_key(j, "nulls");
-        jout_known(j, column.has_stats ? column.null_count : -1);
-        jout_key(j, "nans");
-        jout_known(j, column.has_stats ? column.nan_count : -1);
-        jout_key(j, "min");
-        jout_text(j, column.has_stats ? column.min : NULL);
-        jout_key(j, "min_exact");
-        jout_bool(j, column.has_stats && column.min_exact);
-        jout_key(j, "max");
-        jout_text(j, column.has_stats ? column.max : NULL);
-        jout_key(j, "max_exact");
-        jout_bool(j, column.has_stats && column.max_exact);
+        jput_text(j, "name", column.name);
+        jput_text(j, "type", column.type);
+        jput_bool(j, "nullable", column.nullable);
+        jput_known(j, "nulls", column.has_stats ? column.null_count : -1);
+        jput_known(j, "nans", column.has_stats ? column.nan_count : -1);
+        jput_text(j, "min", column.has_stats ? column.min : NULL);
+        jput_bool(j, "min_exact", column.has_stats && column.min_exact);
+        jput_text(j, "max", column.has_stats ? column.max : NULL);
+        jput_bool(j, "max_exact", column.has_stats && column.max_exact);
+        if (i < (uint64_t)schema->n_children)
+            json_conflict(j, schema->children[i]);
         jout_close(j, '}');
     }
     jout_close(j, ']');
     return status;
 }
 
-static lb_status stats_json(lb_table *table, lb_error *err)
+static lb_status stats_json(lb_table *table, const struct ArrowSchema *schema, lb_error *err)
 {
     json_out j = { .file = stdout };
     jout_open(&j, '{');
-    jout_key(&j, "rows");
-    jout_known(&j, lb_table_rows(table));
+    jput_known(&j, "rows", lb_table_rows(table));
     lb_status status = stats_json_files(&j, table, err);
     if (status == LB_OK)
-        status = stats_json_columns(&j, table, err);
+        status = stats_json_columns(&j, table, schema, err);
     jout_close(&j, '}');
     jout_end(&j);
     return status;
@@ -302,7 +261,7 @@ static void grid_add_bound(grid *g, bool known, const char *bound, bool exact)
     free(text);
 }
 
-static lb_status stats_people_columns(lb_table *table, lb_error *err)
+static lb_status stats_people_columns(lb_table *table, const struct ArrowSchema *schema, lb_error *err)
 {
     grid *g = grid_new("column|type|>nulls|min|max");
     lb_status status = LB_OK;
@@ -317,8 +276,10 @@ static lb_status stats_people_columns(lb_table *table, lb_error *err)
         grid_add_bound(g, column.has_stats, column.min, column.min_exact);
         grid_add_bound(g, column.has_stats, column.max, column.max_exact);
     }
-    if (status == LB_OK)
+    if (status == LB_OK) {
         grid_print(g, "");
+        print_conflicts(schema, "");
+    }
     grid_free(g);
     return status;
 }
@@ -326,22 +287,25 @@ static lb_status stats_people_columns(lb_table *table, lb_error *err)
 int verb_stats(cli *c)
 {
     lb_error err = LB_ERROR_INIT;
+    struct ArrowSchema schema = { 0 };
     lb_table *table = NULL;
     int result = cli_open(c, c->args.operands.items[0], &table);
-    lb_status status = LB_OK;
     progress_end(c);
     if (result != EXIT_DONE)
         return result;
-    if (args_has(c, OPT_JSON)) {
-        status = stats_json(table, &err);
-    } else {
+    lb_status status = lb_table_schema(table, &schema, &err);
+    if (status == LB_OK && args_has(c, OPT_JSON)) {
+        status = stats_json(table, &schema, &err);
+    } else if (status == LB_OK) {
         status = stats_people_files(table, &err);
         (void)fputc('\n', stdout);
         if (status == LB_OK)
-            status = stats_people_columns(table, &err);
+            status = stats_people_columns(table, &schema, &err);
     }
     if (status != LB_OK)
         result = report_error(c, &err);
+    if (schema.release != NULL)
+        schema.release(&schema);
     cli_close(c, table);
     return result;
 }
@@ -365,16 +329,13 @@ static void json_words(json_out *j, const char *words)
 static void format_json(json_out *j, const lb_format_info *format)
 {
     jout_open(j, '{');
-    jout_key(j, "name");
-    jout_text(j, format->name);
+    jput_text(j, "name", format->name);
     jout_key(j, "extensions");
     json_words(j, format->extensions);
-    jout_key(j, "locator");
-    jout_text(j, format->locator);
+    jput_text(j, "locator", format->locator);
     jout_key(j, "options");
     json_words(j, format->options);
-    jout_key(j, "dynamic");
-    jout_bool(j, format->dynamic);
+    jput_bool(j, "dynamic", format->dynamic);
     jout_close(j, '}');
 }
 

@@ -83,18 +83,13 @@ static void print_json(const locate_rows *rows)
             { "block_bytes", place->block_bytes },
         };
         jout_open(&j, '{');
-        jout_key(&j, "row");
-        jout_count(&j, place->global_row);
-        jout_key(&j, "path");
-        jout_text(&j, place->path);
-        jout_key(&j, "file_row");
-        jout_count(&j, place->file_row);
+        jput_count(&j, "row", place->global_row);
+        jput_text(&j, "path", place->path);
+        jput_count(&j, "file_row", place->file_row);
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-            jout_key(&j, known[k].key);
-            jout_known(&j, known[k].value);
+            jput_known(&j, known[k].key, known[k].value);
         }
-        jout_key(&j, "page_indexed");
-        jout_bool(&j, place->page_indexed);
+        jput_bool(&j, "page_indexed", place->page_indexed);
         jout_close(&j, '}');
     }
     jout_close(&j, ']');

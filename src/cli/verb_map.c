@@ -55,10 +55,8 @@ static void failure_json(void *user, const lb_entry_info *entry)
 {
     json_out *j = user;
     jout_open(j, '{');
-    jout_key(j, "path");
-    jout_text(j, entry->path);
-    jout_key(j, "error");
-    jout_text(j, entry->error);
+    jput_text(j, "path", entry->path);
+    jput_text(j, "error", entry->error);
     jout_close(j, '}');
 }
 
@@ -78,24 +76,15 @@ static lb_status report_json(const lb_map *map, const lb_map_info *info, const c
 {
     json_out j = { .file = stdout };
     jout_open(&j, '{');
-    jout_key(&j, "map");
-    jout_text(&j, path);
-    jout_key(&j, "files");
-    jout_count(&j, info->files);
-    jout_key(&j, "rows");
-    jout_count(&j, info->rows);
-    jout_key(&j, "bytes");
-    jout_count(&j, info->bytes);
-    jout_key(&j, "map_bytes");
-    jout_count(&j, info->file_bytes);
-    jout_key(&j, "stride");
-    jout_count(&j, info->stride);
-    jout_key(&j, "fingerprint");
-    jout_text(&j, info->fingerprint == LB_FINGERPRINT_BLAKE3 ? "blake3" : "metadata");
-    jout_key(&j, "seconds");
-    jout_real(&j, seconds);
-    jout_key(&j, "failed");
-    jout_count(&j, info->failed);
+    jput_text(&j, "map", path);
+    jput_count(&j, "files", info->files);
+    jput_count(&j, "rows", info->rows);
+    jput_count(&j, "bytes", info->bytes);
+    jput_count(&j, "map_bytes", info->file_bytes);
+    jput_count(&j, "stride", info->stride);
+    jput_text(&j, "fingerprint", info->fingerprint == LB_FINGERPRINT_BLAKE3 ? "blake3" : "metadata");
+    jput_real(&j, "seconds", seconds);
+    jput_count(&j, "failed", info->failed);
     jout_key(&j, "failures");
     jout_open(&j, '[');
     lb_status status = map_failures(map, info, err, failure_json, &j);

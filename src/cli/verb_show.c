@@ -178,11 +178,24 @@ static lb_status show_lake(lb_table *table, const char *path, uint64_t columns, 
     return LB_OK;
 }
 
-static int show_rows(cli *c, lb_table *table)
+/* Names of the columns that can be read, for a slice; free the list's items. */
+static cli_list readable_columns(const struct ArrowSchema *schema)
+{
+    cli_list names = { 0 };
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        char *conflict = column_conflict(schema->children[i]);
+        if (conflict == NULL)
+            list_add(&names, schema->children[i]->name);
+        free(conflict);
+    }
+    return names;
+}
+
+static int print_rows(cli *c, lb_table *table, const char *const *columns)
 {
     lb_error err = LB_ERROR_INIT;
     struct ArrowArrayStream stream = { 0 };
-    lb_slice slice = { .struct_size = sizeof slice, .limit = SHOW_ROWS };
+    lb_slice slice = { .struct_size = sizeof slice, .limit = SHOW_ROWS, .columns = columns };
     lb_print_options options = { .struct_size = sizeof options,
                                  .width = c->out_terminal ? out_width() : 0,
                                  .colour = c->out_colour,
@@ -194,6 +207,24 @@ static int show_rows(cli *c, lb_table *table)
     return status == LB_OK || c->out_error != 0 ? EXIT_DONE : report_error(c, &err);
 }
 
+/* Columns in conflict cannot be read as they are: the rows are shown without them. */
+static int show_rows(cli *c, lb_table *table, const struct ArrowSchema *schema)
+{
+    uint64_t conflicts = count_conflicts(schema);
+    if (conflicts == 0)
+        return print_rows(c, table, NULL);
+    cli_list names = readable_columns(schema);
+    int result = EXIT_DONE;
+    if (names.count == 0) {
+        (void)puts("no rows are shown: every column is in conflict");
+    } else {
+        (void)printf("rows, without %s in conflict:\n", plural_text(conflicts, "column", "columns").s);
+        result = print_rows(c, table, names.items);
+    }
+    free(names.items);
+    return result;
+}
+
 static void print_option(const char *name, const char *value)
 {
     char *word = shell_word(value == NULL ? "" : value), *clean = clean_text(word);
@@ -203,27 +234,30 @@ static void print_option(const char *name, const char *value)
 }
 
 /* Options that the next command needs as well, to read the file the same way. */
-static void print_same_options(const cli *c)
+static void print_same_options(const cli *c, bool but_schema)
 {
     const cli_list *names = &c->args.read_names, *values = &c->args.read_values;
     for (size_t i = 0; i < names->count; i++)
         print_option(names->items[i], values->items[i]);
     if (args_has(c, OPT_FORMAT))
         print_option("format", args_text(c, OPT_FORMAT, NULL));
-    if (args_has(c, OPT_SCHEMA))
+    if (args_has(c, OPT_SCHEMA) && !but_schema)
         print_option("schema", args_text(c, OPT_SCHEMA, NULL));
     for (size_t i = 0; i < c->args.given[OPT_DELIMITED].count; i++)
         print_option("delimited", c->args.given[OPT_DELIMITED].items[i]);
 }
 
-static void print_next(const cli *c, const char *path, int64_t rows)
+/* What follows reads all columns: those in conflict as text. */
+static void print_next(const cli *c, const char *path, int64_t rows, bool conflict)
 {
     char *word = path_word(path), *clean = clean_text(word);
     const char *verb = rows < 0 ? "count" : rows > SHOW_ROWS ? "slice" : "stats";
     (void)printf("\nnext: lakebed %s %s", verb, clean);
     if (rows > SHOW_ROWS)
         (void)printf(" --offset %" PRId64 " --limit 10", rows / 2);
-    print_same_options(c);
+    if (conflict)
+        print_option("schema", "text");
+    print_same_options(c, conflict);
     (void)fputc('\n', stdout);
     free(clean);
     free(word);
@@ -253,10 +287,10 @@ int verb_show(cli *c)
         (void)fputc('\n', stdout);
         print_columns(&schema, "  ");
         (void)fputc('\n', stdout);
-        result = show_rows(c, table);
+        result = show_rows(c, table, &schema);
     }
     if (result == EXIT_DONE && lb_table_files(table) != 0)
-        print_next(c, path, lb_table_rows(table));
+        print_next(c, path, lb_table_rows(table), count_conflicts(&schema) != 0);
 done:
     if (schema.release != NULL)
         schema.release(&schema);

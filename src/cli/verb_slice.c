@@ -256,28 +256,17 @@ static lb_status explain_gather(lb_table *table, const lb_slice *slice, explaine
 static void explain_json_part(json_out *j, const lb_part *part)
 {
     jout_open(j, '{');
-    jout_key(j, "path");
-    jout_text(j, part->path);
-    jout_key(j, "format");
-    jout_text(j, part->format);
-    jout_key(j, "locator");
-    jout_text(j, part->locator);
-    jout_key(j, "map");
-    jout_text(j, part->map);
-    jout_key(j, "first_row");
-    jout_count(j, part->first_row);
-    jout_key(j, "rows");
-    jout_count(j, part->rows);
-    jout_key(j, "first_block");
-    jout_known(j, part->blocks != 0 ? (int64_t)part->first_block : -1);
-    jout_key(j, "blocks");
-    jout_count(j, part->blocks);
-    jout_key(j, "first_byte");
-    jout_known(j, part->first_byte);
-    jout_key(j, "bytes");
-    jout_known(j, part->bytes);
-    jout_key(j, "skipped_rows");
-    jout_count(j, part->skipped_rows);
+    jput_text(j, "path", part->path);
+    jput_text(j, "format", part->format);
+    jput_text(j, "locator", part->locator);
+    jput_text(j, "map", part->map);
+    jput_count(j, "first_row", part->first_row);
+    jput_count(j, "rows", part->rows);
+    jput_known(j, "first_block", part->blocks != 0 ? (int64_t)part->first_block : -1);
+    jput_count(j, "blocks", part->blocks);
+    jput_known(j, "first_byte", part->first_byte);
+    jput_known(j, "bytes", part->bytes);
+    jput_count(j, "skipped_rows", part->skipped_rows);
     jout_close(j, '}');
 }
 
@@ -285,16 +274,11 @@ static void explain_json(const explained *e, const lb_slice *slice)
 {
     json_out j = { .file = stdout };
     jout_open(&j, '{');
-    jout_key(&j, "map");
-    jout_text(&j, e->map);
-    jout_key(&j, "offset");
-    jout_count(&j, slice->offset);
-    jout_key(&j, "limit");
-    jout_known(&j, slice->limit == UINT64_MAX ? -1 : (int64_t)slice->limit);
-    jout_key(&j, "rows");
-    jout_count(&j, e->rows);
-    jout_key(&j, "bytes");
-    jout_known(&j, e->bytes);
+    jput_text(&j, "map", e->map);
+    jput_count(&j, "offset", slice->offset);
+    jput_known(&j, "limit", slice->limit == UINT64_MAX ? -1 : (int64_t)slice->limit);
+    jput_count(&j, "rows", e->rows);
+    jput_known(&j, "bytes", e->bytes);
     jout_key(&j, "parts");
     jout_open(&j, '[');
     for (size_t i = 0; i < e->count; i++)
