@@ -20,10 +20,10 @@ struct lb_lock {
 static int lock_open(const char *path)
 {
     const int how = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-    int fd = open(path, O_RDWR | O_CREAT | how, 0666);
+    int fd = TEMP_FAILURE_RETRY(open(path, O_RDWR | O_CREAT | how, 0666));
     if (fd < 0 && (errno == EACCES || errno == EROFS)) {
         int first = errno;
-        fd = open(path, O_RDONLY | how);
+        fd = TEMP_FAILURE_RETRY(open(path, O_RDONLY | how));
         if (fd < 0)
             errno = first;
     }

@@ -103,7 +103,7 @@ static lb_status file_open(file_store *f, lb_error *err)
 {
     struct stat st;
     /* Not blocking, so that a pipe without a writer is refused rather than waited for. */
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    f->fd = TEMP_FAILURE_RETRY(open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (f->fd < 0 && errno == ENXIO) {
         lb_fail(err, LB_USAGE, LB_NOWHERE, "a regular file is expected, this is a socket or a device");
         lb_fail_path(err, f->path);

@@ -64,7 +64,7 @@ static int walk_open(walk *w, lb_str rel_path)
             memcpy(name, rel_path.at + begin, end - begin);
             name[end - begin] = '\0';
             int how = end == rel_path.size ? O_RDONLY : O_PATH;
-            next = openat(fd, name, how | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            next = TEMP_FAILURE_RETRY(openat(fd, name, how | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
             failed = errno;
         }
         if (fd != from)
@@ -155,10 +155,11 @@ static lb_status walk_list(walk *w, DIR *dir, lb_str folder, lb_error *err)
 /* Read one folder; its descriptor stays open as `last_fd` for the folders in it. */
 static lb_status walk_folder(walk *w, lb_str folder, lb_error *err)
 {
-    int fd = folder.size == 0 ? openat(w->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : walk_open(w, folder);
+    int fd = folder.size == 0 ? TEMP_FAILURE_RETRY(openat(w->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+                              : walk_open(w, folder);
     if (fd < 0)
         return folder.size != 0 && walk_is_gone(errno) ? LB_OK : walk_fail(w, errno, folder, "open", err);
-    int kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int kept = TEMP_FAILURE_RETRY(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     DIR *dir = kept < 0 ? NULL : fdopendir(fd);
     if (dir == NULL) {
         int failed = errno;
@@ -206,7 +207,7 @@ static lb_status walk_open_root(walk *w, lb_error *err)
         lb_fail_path(err, w->root);
         return LB_USAGE;
     }
-    w->root_fd = open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    w->root_fd = TEMP_FAILURE_RETRY(open(w->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return w->root_fd < 0 ? lb_fail_errno(err, errno, w->root, "open") : LB_OK;
 }
 
