@@ -183,7 +183,7 @@ static lb_status save_open_direct(lb_saver *s, bool *done, lb_error *err)
             lb_fail_path(err, s->path);
             return LB_USAGE;
         }
-        s->fd = open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        s->fd = TEMP_FAILURE_RETRY(open(s->path, O_WRONLY | O_CLOEXEC | O_NOCTTY));
         if (s->fd < 0)
             return save_fail(s, errno, "open", err);
     }
@@ -231,14 +231,16 @@ static lb_status save_open_beside(lb_saver *s, lb_error *err)
     char *dir = save_dir(s->target);
     if (dir == NULL)
         return lb_fail_nomem(err);
-    s->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s->dir_fd = TEMP_FAILURE_RETRY(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (s->dir_fd < 0 && errno == EACCES)
-        s->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        s->dir_fd = TEMP_FAILURE_RETRY(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
     int failed = errno;
     free(dir);
     if (s->dir_fd < 0)
         return save_fail(s, failed, "open the directory of", err);
     save_clear_leftovers(s->dir_fd, s->name);
+    if (s->keep_as != NULL)
+        save_clear_leftovers(s->dir_fd, save_base(s->keep_as));
     return save_open_temp(s, err);
 }
 
@@ -337,17 +339,12 @@ bool lb_saver_write(void *saver, const void *bytes, size_t size)
 /* Some file systems cannot sync (what they cannot do cannot be asked for); pipes and devices neither. */
 static bool save_sync(int fd)
 {
-    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS || errno == EBADF;
+    return TEMP_FAILURE_RETRY(fsync(fd)) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS || errno == EBADF;
 }
 
-lb_status lb_sync_dir(const char *dir, lb_error *err)
+lb_status lb_sync_dir(int fd, const char *path, lb_error *err)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return lb_fail_errno(err, errno, dir, "open");
-    lb_status status = save_sync(fd) ? LB_OK : lb_fail_errno(err, errno, dir, "sync");
-    (void)close(fd);
-    return status;
+    return save_sync(fd) ? LB_OK : lb_fail_errno(err, errno, path, "sync");
 }
 
 /* Copy the old file: for file systems without hard links. Returns errno. */
@@ -355,7 +352,7 @@ static int save_copy(lb_saver *s, const char *to)
 {
     struct stat st;
     int failed = 0;
-    int in = openat(s->dir_fd, s->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int in = TEMP_FAILURE_RETRY(openat(s->dir_fd, s->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     int out = in < 0 || fstat(in, &st) != 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
     if (out < 0)
         failed = errno;
@@ -389,14 +386,13 @@ static lb_status save_keep_old(lb_saver *s, lb_error *err)
         free(dir);
         return lb_fail_nomem(err);
     }
-    if (linkat(s->dir_fd, s->name, AT_FDCWD, temp, 0) != 0 && errno != ENOENT)
-        failed = save_copy(s, temp);
-    else if (access(temp, F_OK) != 0)    /* nothing stood there */
-        goto done;
-    if (failed == 0 && rename(temp, s->keep_as) != 0)
-        failed = errno;
-    (void)unlink(temp);    /* stays where both names were the same file already, or on failure */
-done:
+    bool linked = linkat(s->dir_fd, s->name, AT_FDCWD, temp, 0) == 0;
+    if (linked || errno != ENOENT) {    /* else nothing stood there */
+        failed = linked ? 0 : save_copy(s, temp);
+        if (failed == 0 && rename(temp, s->keep_as) != 0)
+            failed = errno;
+        (void)unlink(temp);    /* stays where both names were the same file already, or on failure */
+    }
     free(temp);
     free(dir);
     return failed == 0 ? LB_OK : lb_fail_errno(err, failed, s->keep_as, "keep the former file as");

@@ -7,11 +7,11 @@
 
 /* As lb_saver_open; the file is `path`, the temporary one `path`.tmp.<pid>.<random>. An existing file's mode is kept,
  * else 0666 & umask. Temporaries of that name older than an hour are removed. `keep_as`, where not NULL: what stood at
- * `path` before is kept under that name. */
+ * `path` before is kept under that name, in the same directory. */
 lb_status lb_saver_open_as(lb_context *cx, const char *path, const char *keep_as, lb_saver **out, lb_error *err);
 
-/* Make renames in a directory last. Errors: IO. */
-lb_status lb_sync_dir(const char *dir, lb_error *err);
+/* Make renames in an open directory last; `path` is for the message. Errors: IO. */
+lb_status lb_sync_dir(int fd, const char *path, lb_error *err);
 
 /* An advisory lock (flock) on the file `path`, made when missing and left there. Errors: CONFLICT when another holds it
  * longer than `wait_ms`. */

@@ -2,6 +2,7 @@
 #include "lake/doctor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -323,32 +324,49 @@ lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_f
 
 /* ---------------------------------------------------------------- undoing */
 
-/* Swap the map with the one kept beside it. By way of a third name, in an order that leaves a map at every moment: the former
- * one is linked over the present one's name only when the present one has another name. */
-static lb_status doctor_swap(const char *map, const char *old, const char *spare, lb_error *err)
+/* The swap for file systems that cannot exchange names: by way of a third name, so that a map is there at every moment. A
+ * failure on the way puts back what was. The third name is one that writers clear away. Returns errno. */
+static int doctor_swap_slowly(int dir)
 {
-    (void)unlink(spare);
-    if (link(map, spare) != 0)
-        return lb_fail_errno(err, errno, map, "keep the present map of");
-    if (rename(old, map) != 0) {
-        int why = errno;
-        (void)unlink(spare);
-        return lb_fail_errno(err, why, old, "put back");
+    static const char spare[] = LB_MAP_NAME ".tmp.0.0";
+    int failed = 0;
+
+    (void)unlinkat(dir, spare, 0);
+    if (linkat(dir, LB_MAP_NAME, dir, spare, 0) != 0)
+        return errno;
+    if (renameat(dir, LB_MAP_OLD_NAME, dir, LB_MAP_NAME) != 0) {
+        failed = errno;
+        (void)unlinkat(dir, spare, 0);
+    } else if (renameat(dir, spare, dir, LB_MAP_OLD_NAME) != 0) {
+        failed = errno;
+        if (linkat(dir, LB_MAP_NAME, dir, LB_MAP_OLD_NAME, 0) == 0)
+            (void)renameat(dir, spare, dir, LB_MAP_NAME);
     }
-    if (rename(spare, old) != 0)
-        return lb_fail_errno(err, errno, spare, "keep the undone map as");
-    return LB_OK;
+    return failed;
+}
+
+/* Swap the map with the one kept beside it; without a map, put the kept one in its place. Returns errno. */
+static int doctor_swap(int dir)
+{
+    int failed = renameat2(dir, LB_MAP_OLD_NAME, dir, LB_MAP_NAME, RENAME_EXCHANGE) == 0 ? 0 : errno;
+
+    if (failed == EINVAL || failed == ENOSYS || failed == ENOTSUP)
+        failed = doctor_swap_slowly(dir);
+    if (failed == ENOENT)
+        failed = renameat(dir, LB_MAP_OLD_NAME, dir, LB_MAP_NAME) == 0 ? 0 : errno;
+    return failed;
 }
 
 static lb_status doctor_undo_locked(const char *dir, lb_arena *arena, lb_error *err)
 {
-    char *map = lb_path_join(arena, dir, LB_MAP_NAME), *old = lb_path_join(arena, dir, LB_MAP_OLD_NAME);
-    char *spare = lb_path_join(arena, dir, LB_MAP_NAME ".tmp.undo");
+    char *old = lb_path_join(arena, dir, LB_MAP_OLD_NAME);
     lb_map *former = NULL;
 
-    if (map == NULL || old == NULL || spare == NULL)
+    if (old == NULL)
         return lb_arena_fail(arena, err);
     if (access(old, F_OK) != 0) {
+        if (errno != ENOENT)
+            return lb_fail_errno(err, errno, old, "open");
         lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "there is no map of before a heal to put back");
         lb_fail_path(err, old);
         return LB_NOTFOUND;
@@ -356,10 +374,13 @@ static lb_status doctor_undo_locked(const char *dir, lb_arena *arena, lb_error *
     /* What is put back has to be a map. */
     LB_TRY(lb_map_load_file(old, &former, err));
     lb_map_close(former);
-    if (access(map, F_OK) != 0)
-        return rename(old, map) == 0 ? lb_sync_dir(dir, err) : lb_fail_errno(err, errno, old, "put back");
-    LB_TRY(doctor_swap(map, old, spare, err));
-    return lb_sync_dir(dir, err);
+    int fd = TEMP_FAILURE_RETRY(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd < 0)
+        return lb_fail_errno(err, errno, dir, "open");
+    int failed = doctor_swap(fd);
+    lb_status status = failed != 0 ? lb_fail_errno(err, failed, old, "put back") : lb_sync_dir(fd, dir, err);
+    (void)close(fd);
+    return status;
 }
 
 lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err)
