@@ -1,5 +1,6 @@
 #include "lake/data.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ static bool data_parent(char *dir)
     return true;
 }
 
+bool lb_map_is_lost(const char *path, lb_status status)
+{
+    return status == LB_IO && access(path, R_OK) == 0;
+}
+
 /* Look in one folder; *map NULL where its map does not list the file, or there is none. */
 static lb_status data_look_in(lb_context *cx, const char *dir, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path,
                               uint64_t *index, const char **reason, lb_error *err)
@@ -32,7 +38,9 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
 
     if (file == NULL)
         return lb_arena_fail(arena, err);
-    if (access(file, F_OK) != 0 || lb_check_sandbox(file, NULL) != LB_OK)
+    if (access(file, F_OK) != 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? LB_OK : lb_fail_errno(err, errno, file, "open");
+    if (lb_check_sandbox(file, NULL) != LB_OK)
         return LB_OK;
     LB_TRY(lb_map_name_of(lb_str_of(path + skip), arena, rel_path, err));
     lb_status status = lb_map_load_file(file, map, &why);
@@ -42,8 +50,11 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
         return LB_OK;
     lb_map_close(*map);
     *map = NULL;
-    if (lb_is_callers(status))
-        return lb_fail(err, status, LB_NOWHERE, "%s", why.message);
+    if (lb_is_callers(status) || lb_map_is_lost(file, status)) {
+        lb_fail(err, status, LB_NOWHERE, "%s", why.message);
+        lb_fail_path(err, file);
+        return status;
+    }
     *reason = "not listed";
     if (status != LB_NOTFOUND) {
         *reason = "invalid map";

@@ -56,6 +56,10 @@ bool lb_entry_matches(const lb_entry *entry, const lb_file_stat *now);
 lb_status lb_entry_adapt(const lb_entry *known, const lb_read_options *over, lb_arena *arena, lb_entry *out, bool *done,
                          lb_error *err);
 
+/* Did loading a map fail with `status` though it is there and ours to read? Then the rows must not be read without it: it also
+ * remembers how the files are to be read. */
+bool lb_map_is_lost(const char *path, lb_status status);
+
 /* The map that lists a file, looked for from its folder upwards. *map NULL: none, with the reason; the caller closes it.
  * `rel_path` lives in the arena. */
 lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path, uint64_t *index,

@@ -324,8 +324,11 @@ lb_status lb_map_load_file(const char *path, lb_map **out, lb_error *err)
     lb_status status = map_new(path, &map, err);
     if (status == LB_OK) {
         /* A link planted under the map's name is not followed, and a FIFO does not block. */
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        status = fd < 0 ? lb_fail_errno(err, errno, path, "open") : map_file(map, fd, err);
+        int fd = TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+        if (fd < 0 && errno == ELOOP)
+            status = lb_map_fail(map, err, "it is a symbolic link, which is not followed");
+        else
+            status = fd < 0 ? lb_fail_errno(err, errno, path, "open") : map_file(map, fd, err);
         if (fd >= 0)
             (void)close(fd);
     }

@@ -1,6 +1,7 @@
 /* Opening tables, and what is known of them without reading rows. */
 #include "lake/table.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -121,18 +122,20 @@ enum { TABLE_CHANGED = 1, TABLE_UNMAPPED };    /* the latter: its handler has no
 
 #define TABLE_CHECK_RUN 256      /* files a job */
 
-/* Is a path below the lake's folder reached without a symbolic link, as discovery would? */
-static bool table_is_within(const lb_table *t, char *path)
+/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP where a
+ * link or something else is in the way, or errno. */
+static int table_reach(const lb_table *t, char *path, struct stat *now)
 {
-    struct stat now;
-    bool real = true;
+    int failed = 0;
 
-    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); real && slash != NULL; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); failed == 0 && slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        real = lstat(path, &now) == 0 && S_ISDIR(now.st_mode);
+        failed = lstat(path, now) != 0 ? errno : S_ISDIR(now->st_mode) ? 0 : ELOOP;
         *slash = '/';
     }
-    return real && lstat(path, &now) == 0 && S_ISREG(now.st_mode);
+    if (failed != 0)
+        return failed;
+    return lstat(path, now) != 0 ? errno : S_ISREG(now->st_mode) ? 0 : ELOOP;
 }
 
 /* Is a file read by a handler registered at run time, or was it when it was mapped? A map has no positions for it. */
@@ -158,7 +161,7 @@ static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *aren
         c->changed[index] = TABLE_UNMAPPED;
         return LB_OK;
     }
-    if (!table_is_within(c->t, path) || lstat(path, &now) != 0)
+    if (table_reach(c->t, path, &now) != 0)
         return LB_OK;
     const lb_file_stat stat_now = { .size = (uint64_t)now.st_size,
                                     .mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec };
@@ -188,6 +191,7 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
     lb_read_options *read = NULL;
     lb_store *store = NULL;
     lb_error why = LB_ERROR_INIT;
+    struct stat now;
     lb_entry was;
 
     lb_arena_init(&o->arena, &c->t->cx->budget);
@@ -198,8 +202,11 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
     const lb_inspect_options options = { .stride = lb_map_header_of(c->t->map)->stride, .stats = LB_STATS_ALL,
                                          .detect = c->t->remembered->detect };
     lb_status status = lb_store_open_file(path, &store, &why);
-    if (status == LB_OK && !table_is_within(c->t, path))
+    int failed = status == LB_OK ? table_reach(c->t, path, &now) : 0;
+    if (failed == ELOOP)
         status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
+    else if (failed != 0)
+        status = lb_fail_errno(&why, failed, path, "stat");
     if (status == LB_OK && lb_str_is(was.format, "dynamic") &&
         lb_handler_of_extension(c->t->cx, lb_path_extension(was.rel_path)) == NULL) {
         status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "the handler it was mapped with is not registered");
@@ -328,7 +335,7 @@ static lb_status table_take_map(lb_table *t, const char *path, lb_status status,
 {
     if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, why);
-    if (lb_is_callers(status))
+    if (lb_is_callers(status) || lb_map_is_lost(path, status))
         return status;
     t->no_map_reason = table_why_not(t, status);
     if (status != LB_OK && status != LB_NOTFOUND)
@@ -439,8 +446,12 @@ static lb_status table_load(lb_table *t, lb_error *err)
     if (t->no_map_reason == NULL) {
         LB_TRY(lb_check_sandbox(path, err));
         lb_status status = table_take_map(t, path, lb_map_load_file(path, &t->map, &why), &why);
-        if (lb_is_callers(status))
-            return lb_fail(err, status, LB_NOWHERE, "%s", why.message);
+        /* Read without it, the rows could be others: it also remembers how the files are to be read. */
+        if (lb_is_callers(status) || lb_map_is_lost(path, status)) {
+            lb_fail(err, status, LB_NOWHERE, "%s", why.message);
+            lb_fail_path(err, path);
+            return status;
+        }
         if (status == LB_NOTFOUND)
             LB_TRY(table_look_up(t, err));
     }
@@ -572,7 +583,10 @@ static lb_status table_open(lb_table *t, const char *path, const lb_open_options
 
     LB_TRY(table_options(t, path, options, err));
     LB_TRY(lb_check_sandbox(path, err));
-    t->lake = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    bool there = stat(path, &info) == 0;
+    if (!there && errno != ENOENT && errno != ENOTDIR)
+        return lb_fail_errno(err, errno, path, "open");
+    t->lake = there && S_ISDIR(info.st_mode);
     LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
     LB_TRY(table_show_nulls(t, err));
     return table_name_columns(t, err);
