@@ -83,7 +83,9 @@ void lb_fail_hint(lb_error *err, const char *fmt, ...)
 
 lb_status lb_fail_errno(lb_error *err, int errnum, const char *path, const char *what)
 {
-    lb_status code = errnum == ENOENT || errnum == ENOTDIR ? LB_NOTFOUND : errnum == ENOMEM ? LB_NOMEM : LB_IO;
+    /* Descriptors run out as memory does, and say as little of the file. */
+    bool scarce = errnum == ENOMEM || errnum == EMFILE || errnum == ENFILE;
+    lb_status code = errnum == ENOENT || errnum == ENOTDIR ? LB_NOTFOUND : scarce ? LB_NOMEM : LB_IO;
     char text[128];
     /* The GNU strerror_r returns the text, which need not be in the buffer. */
     const char *said = strerror_r(errnum, text, sizeof text);
