@@ -43,6 +43,17 @@ function(lakebed_embed NAME)
     set(LAKEBED_EMBEDDED_OBJECTS ${LAKEBED_EMBEDDED_OBJECTS} $<TARGET_OBJECTS:${NAME}> PARENT_SCOPE)
 endfunction()
 
+# A fetched source with a mistake mended: a copy in the build folder where NEW stands for OLD, or the same text where a later
+# release has no such place. VARIABLE gets its path; it may be mended again.
+function(lakebed_mend VARIABLE SOURCE OLD NEW)
+    file(READ "${SOURCE}" text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${SOURCE}")
+    string(REPLACE "${OLD}" "${NEW}" text "${text}")
+    get_filename_component(file "${SOURCE}" NAME)
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/mended/${file}" CONTENT "@text@" @ONLY)
+    set(${VARIABLE} "${PROJECT_BINARY_DIR}/mended/${file}" PARENT_SCOPE)
+endfunction()
+
 # ---- xxHash, jansson
 
 lakebed_require(XXHASH libxxhash)
@@ -77,15 +88,24 @@ elseif(EXISTS "${deps}/nanoarrow/VERSION")
     configure_file("${root}/src/nanoarrow/nanoarrow_config.h.in" "${generated}/nanoarrow/nanoarrow_config.h")
     target_include_directories(lakebed_embedded_headers SYSTEM INTERFACE
         "${root}/src" "${generated}" "${root}/flatcc/include")
+    # Where memory ran out, a list was used that was not there, and a table was kept of which only half had been made.
+    lakebed_mend(mended_array "${root}/src/nanoarrow/common/array.c"
+        "  for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;"
+        "  if (private_data->buffer_data == NULL) {\n    ArrowFree(private_data);\n    array->release = NULL;\n    return ENOMEM;\n  }
+  for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;")
+    lakebed_mend(mended_builder "${root}/flatcc/src/runtime/builder.c"
+        "vt_size, 0))) {\n                return -1;"
+        "vt_size, 0))) {\n                *pvd_head = vd->next;\n                return 0;")
     set(sources)
-    foreach(name common/array common/schema common/array_stream common/utils
+    foreach(name common/schema common/array_stream common/utils
             ipc/codecs ipc/decoder ipc/encoder ipc/reader ipc/writer)
         list(APPEND sources "${root}/src/nanoarrow/${name}.c")
     endforeach()
-    foreach(name builder emitter verifier refmap)
+    foreach(name emitter verifier refmap)
         list(APPEND sources "${root}/flatcc/src/runtime/${name}.c")
     endforeach()
-    lakebed_embed(lakebed_nanoarrow ${sources})
+    lakebed_embed(lakebed_nanoarrow ${sources} "${mended_array}" "${mended_builder}")
+    target_compile_options(lakebed_nanoarrow PRIVATE -include "${PROJECT_SOURCE_DIR}/src/column/flat_memory.h")
     target_link_libraries(lakebed_nanoarrow PRIVATE lakebed_embedded_headers)
 else()
     message(FATAL_ERROR "nanoarrow is missing: ${setup_hint}")

@@ -5,8 +5,15 @@
 #include <stdlib.h>
 
 #include "base/cursor.h"
+#include "column/flat_memory.h"
 #include "column/values.h"
 #include "nanoarrow/nanoarrow_ipc.h"
+
+/* What an encoding came to, `code` being what nanoarrow says of it. */
+static lb_status ipc_encoded(lb_error *err, int code, const struct ArrowError *why)
+{
+    return lb_flat_failed() ? lb_fail_nomem(err) : lb_fail_arrow(err, code, why);
+}
 
 /* ---------------------------------------------------------------- schemas */
 
@@ -15,6 +22,7 @@ static lb_status ipc_encode(const struct ArrowSchema *schema, lb_buf *out, lb_er
     struct ArrowIpcEncoder encoder;
     struct ArrowBuffer bytes;
     struct ArrowError why = { "" };
+    lb_flat_begin();
     int code = ArrowIpcEncoderInit(&encoder);
     if (code != NANOARROW_OK)
         return lb_fail_arrow(err, code, NULL);
@@ -22,7 +30,7 @@ static lb_status ipc_encode(const struct ArrowSchema *schema, lb_buf *out, lb_er
     code = ArrowIpcEncoderEncodeSchema(&encoder, schema, &why);
     if (code == NANOARROW_OK)
         code = ArrowIpcEncoderFinalizeBuffer(&encoder, 1, &bytes);
-    lb_status s = lb_fail_arrow(err, code, &why);
+    lb_status s = ipc_encoded(err, code, &why);
     if (s == LB_OK)
         s = lb_buf_append(out, bytes.data, (size_t)bytes.size_bytes, err);
     ArrowBufferReset(&bytes);
@@ -581,6 +589,7 @@ lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_wri
     w->write = write;
     w->user = user;
     w->file = file;
+    lb_flat_begin();
     ArrowArrayViewInitFromType(&w->view, NANOARROW_TYPE_UNINITIALIZED);
     struct ArrowIpcOutputStream stream = { .write = ipc_stream_write,
                                            .release = ipc_stream_release,
@@ -593,12 +602,12 @@ lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_wri
     if (code == NANOARROW_OK)
         code = ArrowIpcWriterWriteSchema(&w->writer, &named, &why);
     named.release(&named);
-    if (code == NANOARROW_OK) {
+    s = ipc_encoded(err, code, &why);
+    if (s == LB_OK)
         *out = w;
-        return LB_OK;
-    }
-    lb_ipc_writer_free(w);
-    return lb_fail_arrow(err, code, &why);
+    else
+        lb_ipc_writer_free(w);
+    return s;
 }
 
 lb_status lb_ipc_writer_batch(lb_ipc_writer *w, const struct ArrowArray *batch, lb_error *err)
@@ -612,8 +621,9 @@ lb_status lb_ipc_writer_batch(lb_ipc_writer *w, const struct ArrowArray *batch, 
     lb_arena_init(&slicer.arena, NULL);
     lb_status s = slice_node(&slicer, &w->view, 0, batch->length, &sliced);
     if (s == LB_OK) {
+        lb_flat_begin();
         code = ArrowIpcWriterWriteArrayView(&w->writer, &sliced, &why);
-        s = lb_fail_arrow(err, code, &why);
+        s = ipc_encoded(err, code, &why);
     }
     lb_arena_free(&slicer.arena);
     return s;
@@ -622,10 +632,11 @@ lb_status lb_ipc_writer_batch(lb_ipc_writer *w, const struct ArrowArray *batch, 
 lb_status lb_ipc_writer_finish(lb_ipc_writer *w, lb_error *err)
 {
     struct ArrowError why = { "" };
+    lb_flat_begin();
     int code = ArrowIpcWriterWriteArrayView(&w->writer, NULL, &why);
     if (code == NANOARROW_OK && w->file)
         code = ArrowIpcWriterFinalizeFile(&w->writer, &why);
-    return lb_fail_arrow(err, code, &why);
+    return ipc_encoded(err, code, &why);
 }
 
 void lb_ipc_writer_free(lb_ipc_writer *w)
