@@ -432,13 +432,13 @@ LB_API void lb_close(lb_table *table);
 LB_API int64_t lb_table_rows(const lb_table *table);
 LB_API lb_status lb_table_count(lb_table *table, uint64_t *rows, lb_error *err);
 
-/* The columns as an Arrow schema (a struct), owned by the caller. Where the files of a lake disagree on a column so that no
- * type holds the values of all (LB_SCHEMA_UNION), its field has the first file's type and the metadata key
- * "lakebed.conflict", whose value names the column, both types and a file of each. Slices that use such a column fail. */
+/* The columns as an Arrow schema (a struct), owned by the caller. Where the files of a lake disagree on a column so
+ * that no type holds the values of all (LB_SCHEMA_UNION), its field has the first file's type and the metadata key
+ * "lakebed.conflict", whose value names the column, both types and a file of each. Slices that use it fail. */
 LB_API lb_status lb_table_schema(lb_table *table, struct ArrowSchema *out, lb_error *err);
 
 /* A schema's type in the words of `schema --json`: `"int64"` or an object, as JSON text. Writes at most `cap`
- * bytes with the closing NUL and returns the length the text has; 0: there is no memory, or it is no Arrow type. */
+ * bytes with the closing NUL and returns the length the text has; 0: there is no memory, or this is no Arrow type. */
 LB_API size_t lb_type_json(const struct ArrowSchema *type, char *out, size_t cap);
 
 /* Files of the table (1 for a file) and where each stands. Errors: USAGE. */

@@ -3,10 +3,10 @@
  * begins with a byte order mark, or begins or ends with a blank or tab (unquoted, ` 5 ` is a number).
  *
  * What quotes cannot keep is a type: a reader types quoted values like others. So a text column whose values all read
- * as numbers, dates or truth values (declared so, read with --types text, or a slice that leaves out the value that made
- * it text) comes back as those. And a word that the read named as null with --null is not known here. A null that is its
- * row's only field is written `""`, since readers pass over blank lines; it comes back as null in every column but one
- * of text. */
+ * as numbers, dates or truth values (declared so, read with --types text, or a slice that leaves out the value that
+ * made it text) comes back as those. A word that the read took for null by --null is not known here. A null that is
+ * its row's only field is written `""`, since readers pass over blank lines; it comes back as null in every column but
+ * one of text. */
 #include <ctype.h>
 
 #include "column/print_nodes.h"

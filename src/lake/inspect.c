@@ -78,9 +78,9 @@ static lb_status inspect_detect(inspect *i, const lb_format *format, lb_reader *
 /* "delimiter=;" as it is typed: --delimiter ';'. */
 static void inspect_option_words(const char *option, char *out, size_t cap)
 {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const char *equals = strchr(option, '='), *value = equals == NULL ? "" : equals + 1;
-    const char *quote = *value == '\0' || strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") !=
-                                              strlen(value) ? "'" : "";
+    const char *quote = *value == '\0' || value[strspn(value, plain)] != '\0' ? "'" : "";
 
     if (equals == NULL)
         (void)snprintf(out, cap, "--%s", option);
