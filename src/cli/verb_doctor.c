@@ -306,8 +306,7 @@ static void json_paths(json_out *j, const doctor_run *r, const char *key, bool (
 static void json_pair(json_out *j, const char *path, const char *key, const char *value)
 {
     jout_open(j, '{');
-    jout_key(j, "path");
-    jout_text(j, path);
+    jput_text(j, "path", path);
     jout_key(j, key);
     jout_text(j, value);
     jout_close(j, '}');
@@ -347,32 +346,22 @@ static void json_errors(json_out *j, const doctor_run *r)
 static void json_damage(json_out *j, const lb_damage *d)
 {
     jout_open(j, '{');
-    jout_key(j, "first_byte");
-    jout_count(j, d->first_byte);
-    jout_key(j, "length");
-    jout_count(j, d->length);
-    jout_key(j, "first_row");
-    jout_known(j, d->first_row);
-    jout_key(j, "rows");
-    jout_known(j, d->rows);
+    jput_count(j, "first_byte", d->first_byte);
+    jput_count(j, "length", d->length);
+    jput_known(j, "first_row", d->first_row);
+    jput_known(j, "rows", d->rows);
     jout_close(j, '}');
 }
 
 static void json_finding(json_out *j, const lb_finding *f)
 {
     jout_open(j, '{');
-    jout_key(j, "path");
-    jout_text(j, f->path);
-    jout_key(j, "drift");
-    jout_text(j, lb_drift_text(f->drift));
-    jout_key(j, "was");
-    jout_text(j, f->was);
-    jout_key(j, "old_bytes");
-    jout_known(j, f->old_bytes);
-    jout_key(j, "new_bytes");
-    jout_known(j, f->new_bytes);
-    jout_key(j, "error");
-    jout_text(j, f->error);
+    jput_text(j, "path", f->path);
+    jput_text(j, "drift", lb_drift_text(f->drift));
+    jput_text(j, "was", f->was);
+    jput_known(j, "old_bytes", f->old_bytes);
+    jput_known(j, "new_bytes", f->new_bytes);
+    jput_text(j, "error", f->error);
     jout_key(j, "damage");
     jout_open(j, '[');
     for (uint64_t i = 0; i < f->n_damage; i++)
@@ -392,27 +381,18 @@ static void json_report(const doctor_run *r)
     const lb_doctor_info *info = &r->info;
     json_out j = { .file = stdout };
     jout_open(&j, '{');
-    jout_key(&j, "status");
-    jout_text(&j, lb_doctor_status_text(info->status));
-    jout_key(&j, "total_files");
-    jout_count(&j, info->total_files);
-    jout_key(&j, "healthy_count");
-    jout_count(&j, info->healthy);
+    jput_text(&j, "status", lb_doctor_status_text(info->status));
+    jput_count(&j, "total_files", info->total_files);
+    jput_count(&j, "healthy_count", info->healthy);
     json_paths(&j, r, "modified_files", is_modified);
     json_paths(&j, r, "unindexed_files", is_unindexed);
     json_paths(&j, r, "missing_files", is_missing);
-    jout_key(&j, "healed");
-    jout_bool(&j, info->healed);
-    jout_key(&j, "map_path");
-    jout_text(&j, info->map_path);
-    jout_key(&j, "map_schema");
-    jout_known(&j, info->had_map ? info->map_schema : -1);
-    jout_key(&j, "bytes_hashed");
-    jout_count(&j, info->bytes_hashed);
-    jout_key(&j, "bytes_surveyed");
-    jout_count(&j, info->bytes_surveyed);
-    jout_key(&j, "elapsed_ms");
-    jout_real(&j, (double)info->elapsed_ns / 1e6);
+    jput_bool(&j, "healed", info->healed);
+    jput_text(&j, "map_path", info->map_path);
+    jput_known(&j, "map_schema", info->had_map ? info->map_schema : -1);
+    jput_count(&j, "bytes_hashed", info->bytes_hashed);
+    jput_count(&j, "bytes_surveyed", info->bytes_surveyed);
+    jput_real(&j, "elapsed_ms", (double)info->elapsed_ns / 1e6);
     json_renamed(&j, r);
     json_paths(&j, r, "unreadable_files", is_failed);
     json_paths(&j, r, "racy_files", is_racy);
@@ -436,8 +416,7 @@ static int doctor_undo(cli *c, const char *dir)
     if (args_has(c, OPT_JSON)) {
         json_out j = { .file = stdout };
         jout_open(&j, '{');
-        jout_key(&j, "undone");
-        jout_bool(&j, true);
+        jput_bool(&j, "undone", true);
         jout_close(&j, '}');
         jout_end(&j);
     } else if (!args_has(c, OPT_QUIET)) {
