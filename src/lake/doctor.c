@@ -111,7 +111,8 @@ static lb_status doctor_upgrade(doctor *d, lb_error *err)
 {
     size_t k = 0;
 
-    for (uint64_t i = 0; d->map != NULL && !d->extended && i < lb_map_count(d->map); i++) {
+    for (uint64_t n = 0; d->map != NULL && !d->extended && n < lb_map_count(d->map); n++) {
+        uint64_t i = lb_map_by_path(d->map, n);
         lb_str path;
         if (!d->kept[i])
             continue;

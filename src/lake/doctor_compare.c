@@ -92,29 +92,30 @@ static lb_status compare_missing(doctor *d, uint64_t index, const lb_entry *stam
     return lb_map_view(d->map, index, &d->arena, file->old, err);
 }
 
-/* Entries and files are both in the order of their paths. */
+/* Entries and files, both in the order of their paths. */
 static lb_status compare_names(doctor *d, lb_error *err)
 {
     uint64_t n_entries = d->map == NULL ? 0 : lb_map_count(d->map), i = 0;
     size_t k = 0;
 
     while (i < n_entries || k < d->n_disk) {
+        uint64_t index = i < n_entries ? lb_map_by_path(d->map, i) : n_entries;
         lb_entry stamp = { 0 };
         int order = -1;
         if (i < n_entries)
-            LB_TRY(lb_map_view_stamp(d->map, i, &stamp, err));
+            LB_TRY(lb_map_view_stamp(d->map, index, &stamp, err));
         if (i == n_entries)
             order = 1;
         else if (k < d->n_disk)
             order = lb_str_compare(stamp.rel_path, d->disk[k].rel_path);
         if (order < 0)
-            LB_TRY(compare_missing(d, i, &stamp, err));
+            LB_TRY(compare_missing(d, index, &stamp, err));
         else if (order > 0)
             LB_TRY(compare_add(
                 d, (doctor_file){ .drift = LB_DRIFT_UNINDEXED, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k] },
                 NULL, err));
         else
-            LB_TRY(compare_both(d, i, &stamp, &d->disk[k], err));
+            LB_TRY(compare_both(d, index, &stamp, &d->disk[k], err));
         i += order <= 0;
         k += order >= 0;
     }

@@ -59,6 +59,9 @@ lb_status lb_map_view_stamp(const lb_map *map, uint64_t index, lb_entry *out, lb
 /* Column statistics of an entry, whole file; strings point into the map or go to the arena. */
 lb_status lb_map_load_columns(const lb_map *map, uint64_t index, lb_arena *arena, lb_colstats *out, lb_error *err);
 
+/* The k-th entry in ascending order of paths: k itself but in maps of the oldest layout, which need not be sorted. k < count. */
+uint64_t lb_map_by_path(const lb_map *map, uint64_t k);
+
 /* Binary searches. find_path: NOTFOUND. find_row: the entry that holds a global row (entries without rows are skipped);
  * USAGE past the end, saying how many rows there are. */
 lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, lb_error *err);

@@ -417,6 +417,11 @@ lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_ent
     return view_access_points(map, c, out, err);
 }
 
+uint64_t lb_map_by_path(const lb_map *map, uint64_t k)
+{
+    return map->path_order != NULL ? map->path_order[k] : k;
+}
+
 lb_status lb_map_view_stamp(const lb_map *map, uint64_t index, lb_entry *out, lb_error *err)
 {
     lb_map_cell c;
