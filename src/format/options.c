@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "column/types.h"
 #include "io/text.h"
+#include "wire/json_tree.h"
 
 #define OPTIONS_MAX_LIST 10000              /* values of a repeatable option: a map's JSON may be hostile */
 #define OPTIONS_MAX_VALUE ((size_t)65536)
@@ -511,7 +512,7 @@ lb_status lb_read_options_json(const lb_read_options *options, lb_buf *out, lb_e
     if (status == LB_OK && options != NULL)
         status = options_json_object(options, object, err);
     if (status == LB_OK) {
-        text = json_dumps(object, JSON_COMPACT);
+        text = lb_json_dump(object, JSON_COMPACT);
         status = text == NULL ? lb_fail_nomem(err) : lb_buf_append_str(out, text, err);
     }
     free(text);
@@ -563,7 +564,7 @@ lb_status lb_read_options_of_json(const char *json, size_t size, lb_read_options
     lb_read_options *o = NULL;
     lb_status status = LB_OK;
     *out = NULL;
-    json_t *object = json_loadb(json, size, JSON_REJECT_DUPLICATES, &why);
+    json_t *object = lb_json_load(json, size, JSON_REJECT_DUPLICATES, &why);
     if (object == NULL)
         status = lb_fail(err, LB_CORRUPT, LB_NOWHERE, "read options are no JSON: %s", why.text);
     else if (!json_is_object(object))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "wire/json_tree.h"
 
 /* ---------------------------------------------------------------- making */
 
@@ -126,7 +127,10 @@ static json_t *options_list_json(const char *const *list)
     json_t *array = json_array();
 
     for (; array != NULL && *list != NULL; list++)
-        (void)json_array_append_new(array, json_string(*list));
+        if (json_array_append_new(array, json_string(*list)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
     return array;
 }
 
@@ -137,7 +141,7 @@ static json_t *options_read_json(const lb_read_options *read, lb_error *err)
 
     lb_buf_init(&text, NULL);
     if (lb_read_options_json(read, &text, err) == LB_OK)
-        json = json_loadb((const char *)text.data, text.size, 0, NULL);
+        json = lb_json_load((const char *)text.data, text.size, 0, NULL);
     lb_buf_free(&text);
     return json;
 }
@@ -154,7 +158,7 @@ lb_status lb_lake_options_json(const lb_lake_options *o, lb_buf *out, lb_error *
                      o->discover.hidden, "by_products", o->discover.by_products, "compressed", !o->no_compressed, "detect", o->detect,
                      "on_error", o->record_errors ? "record" : "abort", "pages", o->pages);
     if (json != NULL)
-        text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+        text = lb_json_dump(json, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(json);
     if (text == NULL)
         return lb_fail_nomem(err);
@@ -199,7 +203,7 @@ static lb_status options_of(const json_t *json, lb_arena *scratch, lb_lake_optio
     if (from.include == NULL || from.exclude == NULL || from.set == NULL)
         return lb_arena_fail(scratch, err);
     if (read != NULL) {
-        char *text = json_dumps(read, JSON_COMPACT);
+        char *text = lb_json_dump(read, JSON_COMPACT);
         if (text == NULL)
             return lb_fail_nomem(err);
         status = lb_read_options_of_json(text, strlen(text), &options, err);
@@ -220,7 +224,7 @@ lb_status lb_lake_options_of_json(lb_str text, lb_lake_options **out, lb_error *
     *out = NULL;
     if (text.size == 0)
         return lb_lake_options_new(NULL, out, err);
-    json_t *json = json_loadb(text.at, text.size, JSON_REJECT_DUPLICATES, &why);
+    json_t *json = lb_json_load(text.at, text.size, JSON_REJECT_DUPLICATES, &why);
     if (!json_is_object(json)) {
         json_decref(json);
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the map's bazan.options are no JSON object: %s", json == NULL ? why.text : "");

@@ -1,7 +1,8 @@
 #include "lake/lake_stats.h"
 
-#include <jansson.h>
 #include <stdlib.h>
+
+#include "wire/json_tree.h"
 
 static const char *const stats_words[] = { "all", "none", "block" };
 
@@ -66,7 +67,7 @@ lb_status lb_lake_stats_of_map(lb_str text, lb_arena *arena, lb_lake_stats *out,
             *out = (lb_lake_stats){ .policy = LB_STATS_ALL };
         return LB_OK;
     }
-    json_t *array = json_loadb(text.at, text.size, 0, NULL);
+    json_t *array = lb_json_load(text.at, text.size, 0, NULL);
     size_t n = json_array_size(array), used = 0;
     const char **list = json_is_array(array) ? lb_arena_alloc(arena, n + 1, sizeof *list) : NULL;
     lb_status status = list != NULL ? LB_OK
@@ -91,9 +92,10 @@ lb_status lb_lake_stats_text(const lb_lake_stats *stats, lb_buf *out, lb_error *
     if (stats->policy != LB_STATS_NAMED)
         return lb_buf_append_str(out, stats_words[stats->policy], err);
     json_t *array = json_array();
-    for (size_t i = 0; stats->columns[i] != NULL; i++)
-        (void)json_array_append_new(array, json_string(stats->columns[i]));
-    char *text = json_dumps(array, JSON_COMPACT);
+    bool whole = array != NULL;
+    for (size_t i = 0; whole && stats->columns[i] != NULL; i++)
+        whole = json_array_append_new(array, json_string(stats->columns[i])) == 0;
+    char *text = whole ? lb_json_dump(array, JSON_COMPACT) : NULL;
     json_decref(array);
     lb_status status = text == NULL ? lb_fail_nomem(err) : lb_buf_append_str(out, text, err);
     free(text);

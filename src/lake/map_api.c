@@ -264,7 +264,10 @@ static lb_status fill_columns(const lb_map *map, lb_map_names *n, uint64_t index
     LB_TRY(lb_map_view_schema(map, index, &bytes, err));
     if (bytes.size == 0)
         return columns_of_stats(n, &stats, slot, err);
-    if (lb_ipc_decode_schema(bytes.at, bytes.size, &schema, NULL) != LB_OK)
+    lb_status decoded = lb_ipc_decode_schema(bytes.at, bytes.size, &schema, NULL);
+    if (decoded == LB_NOMEM)
+        return lb_fail_nomem(err);
+    if (decoded != LB_OK)
         return lb_map_fail(map, err, "the schema of entry %llu is damaged", (unsigned long long)index);
     lb_status status = columns_of_schema(n, &schema, &stats, slot, err);
     schema.release(&schema);

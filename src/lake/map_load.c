@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "lake/map_private.h"
+#include "wire/json_tree.h"
 
 lb_status lb_map_fail_as(const lb_map *map, lb_error *err, lb_status code, const char *fmt, ...)
 {
@@ -115,7 +116,7 @@ static lb_status meta_stats(lb_map *map, const meta *m, lb_error *err)
         map->header.stats = LB_STR("all");
         return LB_OK;
     }
-    json_t *names = json_loadb(text.at, text.size, 0, NULL);
+    json_t *names = lb_json_load(text.at, text.size, 0, NULL);
     bool is_array = json_is_array(names), is_empty = is_array && json_array_size(names) == 0;
     for (size_t i = 0; is_array && i < json_array_size(names); i++)
         is_array = json_is_string(json_array_get(names, i));

@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "lake/map_private.h"
+#include "wire/json_tree.h"
 
 /* jansson makes some 60 bytes of memory of each byte of text. */
 #define MAX_JSON (16u << 20)
@@ -107,7 +108,7 @@ static lb_status parse_cell(const lb_map *map, lb_map_cell cell, unsigned id, js
         return LB_OK;
     if (text.size > MAX_JSON)
         return lb_map_fail_as(map, err, LB_BUDGET, "'%s' of an entry is longer than 16 MiB", lb_map_fields[id].name);
-    *out = json_loadb(text.at, text.size, 0, &why);
+    *out = lb_json_load(text.at, text.size, 0, &why);
     return *out != NULL ? LB_OK
                         : lb_map_fail(map, err, "'%s' of an entry is no JSON: %s", lb_map_fields[id].name, why.text);
 }
