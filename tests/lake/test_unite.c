@@ -191,7 +191,7 @@ static void strict_refuses_any_difference(void **state)
     } cases[] = {
         { "id,x\n1,5\n", "id,x\n1,2.5\n", "column 'x' is int64 in a.csv and float64 in b.csv" },
         { "id\n1\n", "id,x\n1,5\n", "b.csv has a column 'x'" },
-        { "id,x\n1,5\n", "id\n1\n", "b.csv has 1 columns where the files before it have 2" },
+        { "id,x\n1,5\n", "id\n1\n", "b.csv has 1 column where the files before it have 2" },
         { "id,x\n1,5\n", "id,y\n1,5\n", "b.csv has a column 'y'" },
     };
     const lb_open_options strict = { .struct_size = sizeof strict, .schema = LB_SCHEMA_STRICT };
