@@ -19,7 +19,7 @@ static void require(bool good)
         abort();
 }
 
-static void check_offsets(const lb_text *t, size_t size)
+static void check_offsets(lb_text *t, size_t size)
 {
     uint64_t last = 0;
     for (uint64_t i = 0; i <= t->size && i < 40; i++) {

@@ -52,6 +52,37 @@ static uint32_t text_unit(const char *encoding)
     return strncmp(encoding, "UTF-16", 6) == 0 ? 2 : strncmp(encoding, "UTF-32", 6) == 0 ? 4 : 1;
 }
 
+/* Does every byte give one character at once, or is it refused? Then no byte waits for another one. */
+static bool text_is_single_byte(iconv_t decoder)
+{
+    bool single = true;
+    for (unsigned byte = 0; byte < 256 && single; byte++) {
+        char in = (char)byte, out[16], *from = &in, *to = out;
+        size_t left = 1, room = sizeof out;
+        uint32_t character;
+        (void)iconv(decoder, NULL, NULL, NULL, NULL);
+        if (iconv(decoder, &from, &left, &to, &room) == (size_t)-1)
+            single = errno == EILSEQ;
+        else
+            single = room < sizeof out &&
+                     lb_utf8_decode((const uint8_t *)out, sizeof out - room, &character) == sizeof out - room;
+    }
+    (void)iconv(decoder, NULL, NULL, NULL, NULL);
+    return single;
+}
+
+/* Where the bytes of a character follow from the character, offsets come from counting. */
+static void text_settle_units(lb_text *t)
+{
+    if (strcmp(t->encoding, "UTF-16LE") == 0 || strcmp(t->encoding, "UTF-16BE") == 0)
+        t->unit = 2;
+    else if (strcmp(t->encoding, "UTF-32LE") == 0 || strcmp(t->encoding, "UTF-32BE") == 0)
+        t->unit = 4;
+    else
+        t->unit = text_is_single_byte(t->seeker) ? 1 : 0;
+    t->long_unit = t->unit == 2 ? 4 : t->unit;
+}
+
 static lb_status text_open_decoders(lb_text *t, const char *encoding, lb_error *err)
 {
     t->decoder = iconv_open("UTF-8", encoding);
@@ -64,13 +95,15 @@ static lb_status text_open_decoders(lb_text *t, const char *encoding, lb_error *
         return lb_fail_nomem(err);
     }
     t->encoding = encoding;
+    text_settle_units(t);
     return LB_OK;
 }
 
 lb_status lb_text_open(lb_text *t, lb_context *cx, lb_store *store, uint64_t offset, const char *encoding, size_t chunk,
                        lb_error *err)
 {
-    *t = (lb_text){ .cx = cx, .store = store, .bad_at = UINT64_MAX, .opened_at = offset, .next_offset = offset };
+    *t = (lb_text){ .cx = cx, .store = store, .bad_at = UINT64_MAX, .opened_at = offset, .next_offset = offset,
+                     .known_offset = offset, .start_offset = offset };
     t->chunk = chunk == 0 ? TEXT_CHUNK : chunk;
     lb_buf_init(&t->window, text_budget(t));
     lb_buf_init(&t->raw, text_budget(t));
@@ -284,7 +317,7 @@ static bool text_piece_may_end(lb_text *t, text_piece *piece)
     const uint8_t *begin = t->raw.data + (piece->offset - text_raw_offset(t));
     if (piece->in_size == 0)
         return false;
-    if (text_unit(t->encoding) > 1 || begin[piece->in_size - 1] == '\n')
+    if (t->unit != 0 || text_unit(t->encoding) > 1 || begin[piece->in_size - 1] == '\n')
         return true;
     if (piece->in_size < piece->try_end_at)
         return false;
@@ -411,35 +444,49 @@ static lb_status text_more_decoded(lb_text *t, lb_error *err)
     return LB_OK;
 }
 
-/* ---------------------------------------------------------------- reading on */
-
-lb_status lb_text_more(lb_text *t, size_t used, lb_error *err)
-{
-    if (used > t->size)
-        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "%zu bytes of a window of %zu were dropped", used, t->size);
-    t->data += used;
-    t->at += used;
-    t->size -= used;
-    if (t->end)
-        return LB_OK;
-    if (t->cx != NULL)
-        LB_TRY(lb_check_cancel(t->cx, err));
-    LB_TRY(text_tap_before(t, err));
-    lb_status status = t->encoding == NULL ? text_more_utf8(t, err) : text_more_decoded(t, err);
-    text_seal(t);
-    return status;
-}
-
 /* ---------------------------------------------------------------- positions and offsets */
 
-/* The fewest bytes of the piece that become `wanted` bytes of text. */
-static uint64_t text_seek(const lb_text *t, const text_piece *piece, uint64_t wanted)
+/* Encoded bytes of the characters that begin between two positions of the window. */
+static uint64_t text_count(const lb_text *t, uint64_t from, uint64_t to)
 {
-    const uint8_t *bytes = t->raw.data + (piece->offset - text_raw_offset(t));
-    size_t low = 0, high = piece->in_size;
+    const uint8_t *p = t->data + (from - t->at), *end = t->data + (to - t->at);
+    uint64_t characters = 0, longs = 0;
+    for (; p < end; p++) {
+        characters += (*p & 0xC0) != 0x80;
+        longs += *p >= 0xF0;
+    }
+    return (characters - longs) * t->unit + longs * t->long_unit;
+}
+
+/* Offset by counting: on from the known position, or else from the window's beginning. */
+static uint64_t text_count_to(lb_text *t, uint64_t position)
+{
+    uint64_t offset = t->start_offset;
+    if (position >= t->known_at) {
+        t->known_offset += text_count(t, t->known_at, position);
+        t->known_at = position;
+        offset = t->known_offset;
+    } else {
+        offset += text_count(t, t->at, position);
+    }
+    /* The character that stands for bytes that are no text was made of none. */
+    return LB_MIN(offset, text_decoded_to(t));
+}
+
+/* The fewest bytes of the piece that become `wanted` bytes of text, looked for from `low` on, which become `made` of
+ * them and leave nothing held back. */
+static size_t text_seek_from(const lb_text *t, const text_piece *piece, size_t low, uint64_t made, uint64_t wanted)
+{
+    const uint8_t *bytes = t->raw.data + (piece->offset - text_raw_offset(t)) + low;
+    size_t begin = low, high = low, step = 32;
+    while (high < piece->in_size && made + text_decoded_size(t, bytes, high - begin) < wanted) {
+        low = high + 1;
+        high += LB_MIN(step, piece->in_size - high);
+        step *= 2;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (text_decoded_size(t, bytes, middle) >= wanted)
+        if (made + text_decoded_size(t, bytes, middle - begin) >= wanted)
             high = middle;
         else
             low = middle + 1;
@@ -447,12 +494,33 @@ static uint64_t text_seek(const lb_text *t, const text_piece *piece, uint64_t wa
     return low;
 }
 
-uint64_t lb_text_offset(const lb_text *t, uint64_t position)
+/* As text_seek_from, from the known position where it lies before the wanted one in this piece. A decoder holds nothing
+ * back behind a line feed, so that such a position becomes the known one. */
+static uint64_t text_seek(lb_text *t, const text_piece *piece, uint64_t wanted)
+{
+    size_t low = 0;
+    uint64_t made = 0;
+    if (t->known_at >= piece->position && t->known_at - piece->position <= wanted &&
+        t->known_offset >= piece->offset) {
+        made = t->known_at - piece->position;
+        low = (size_t)(t->known_offset - piece->offset);
+    }
+    low = text_seek_from(t, piece, low, made, wanted);
+    if (low != 0 && t->raw.data[piece->offset - text_raw_offset(t) + low - 1] == '\n') {
+        t->known_at = piece->position + wanted;
+        t->known_offset = piece->offset + low;
+    }
+    return low;
+}
+
+uint64_t lb_text_offset(lb_text *t, uint64_t position)
 {
     const text_piece *pieces = text_pieces(t);
     size_t low = 0, high = text_piece_count(t);
     if (t->encoding == NULL)
         return t->opened_at + position;
+    if (t->unit != 0)
+        return text_count_to(t, position);
     while (low < high) {    /* the first piece that begins after the position */
         size_t middle = low + (high - low) / 2;
         if (pieces[middle].position > position)
@@ -467,6 +535,27 @@ uint64_t lb_text_offset(const lb_text *t, uint64_t position)
     if (wanted > piece->out_size)
         return piece->offset + piece->in_size;
     return piece->offset + (piece->unit != 0 ? wanted * piece->unit : text_seek(t, piece, wanted));
+}
+
+/* ---------------------------------------------------------------- reading on */
+
+lb_status lb_text_more(lb_text *t, size_t used, lb_error *err)
+{
+    if (used > t->size)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "%zu bytes of a window of %zu were dropped", used, t->size);
+    if (t->unit != 0)
+        t->start_offset = text_count_to(t, t->at + used);
+    t->data += used;
+    t->at += used;
+    t->size -= used;
+    if (t->end)
+        return LB_OK;
+    if (t->cx != NULL)
+        LB_TRY(lb_check_cancel(t->cx, err));
+    LB_TRY(text_tap_before(t, err));
+    lb_status status = t->encoding == NULL ? text_more_utf8(t, err) : text_more_decoded(t, err);
+    text_seal(t);
+    return status;
 }
 
 /* ---------------------------------------------------------------- what is wrong */
@@ -497,7 +586,7 @@ static void text_hint(const lb_text *t, lb_error *err)
         lb_fail_hint(err, "the file may have another encoding than %s, or be damaged here", t->encoding);
 }
 
-lb_status lb_text_fail(const lb_text *t, int64_t row, int64_t line, lb_error *err)
+lb_status lb_text_fail(lb_text *t, int64_t row, int64_t line, lb_error *err)
 {
     uint64_t offset = lb_text_offset(t, t->bad_at);
     lb_where where = { offset <= INT64_MAX ? (int64_t)offset : -1, row, line };

@@ -34,6 +34,9 @@ typedef struct lb_text {
     iconv_t decoder, seeker;            /* the second one decodes again for lb_text_offset */
     const char *encoding;
     lb_buf pieces;                      /* decoded pieces of the window, for positions → offsets */
+    unsigned unit, long_unit;           /* encoded bytes of a character, and of one of 4 in UTF-8; 0: they differ */
+    uint64_t known_at, known_offset;    /* a position whose offset is known: the next is looked for from there */
+    uint64_t start_offset;              /* of the window, where characters are counted */
     bool tapped;                        /* the bytes before opened_at were given to the tap */
     lb_tap_fn tap;
     void *tap_user;
@@ -52,8 +55,9 @@ void lb_text_close(lb_text *t);
  * CANCELLED. */
 lb_status lb_text_more(lb_text *t, size_t used, lb_error *err);
 
-/* Offset in the store of a position inside the window (or at its end). */
-uint64_t lb_text_offset(const lb_text *t, uint64_t position);
+/* Offset in the store of a position inside the window (or at its end). Cheapest where positions are asked for in
+ * ascending order: the work is then linear in the text between them. */
+uint64_t lb_text_offset(lb_text *t, uint64_t position);
 
 /* Settle an encoding's name for a store: canonical iconv name with byte order (a BOM decides for UTF-16 and UTF-32,
  * else little endian), "" for UTF-8 and ASCII; and the length of a BOM to skip. `name` NULL: UTF-8. Errors: USAGE for a
@@ -63,7 +67,7 @@ lb_status lb_text_encoding(lb_store *store, const char *name, char out[64], unsi
 
 /* Describe what is wrong at bad_at: CORRUPT with offset, `row` and `line` (-1 unknown), and the option that may read
  * it. */
-lb_status lb_text_fail(const lb_text *t, int64_t row, int64_t line, lb_error *err);
+lb_status lb_text_fail(lb_text *t, int64_t row, int64_t line, lb_error *err);
 
 /* Physical lines that end in these bytes: LF, CR LF and lone CR count one each. `after_cr`: the byte before p is CR; a
  * CR as the last byte is counted. */

@@ -42,7 +42,7 @@ static void check_padding(const lb_text *t)
 }
 
 /* Offsets of all borders of case `c` inside the window; the text is the case's, repeated. */
-static void check_offsets(const lb_text *t, size_t c, uint64_t from_position, uint64_t from_offset)
+static void check_offsets(lb_text *t, size_t c, uint64_t from_position, uint64_t from_offset)
 {
     uint64_t whole = text_cases[c].utf8_size, encoded = text_cases[c].size;
     const uint16_t *borders = text_cases[c].borders;
