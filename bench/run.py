@@ -216,8 +216,15 @@ def run(args, folder):
     add_peers(bench, path, rows)
     load = os.getloadavg()[0]
     bench.run()
-    return {"machine": machine(), "load_before": load, "versions": versions(args.lakebed), "bytes": size, "rows": rows,
-            "map_bytes": map_bytes, "seconds": bench.figures()}, table(bench, size)
+    figures = {"machine": machine(), "load_before": load, "versions": versions(args.lakebed), "bytes": size, "rows": rows,
+               "map_bytes": map_bytes, "seconds": bench.figures()}
+    return path, figures, table(bench, size)
+
+
+def run_doctor(args, folder, path):
+    import bench_doctor    # here, for it uses this file
+    folder.mkdir()
+    return bench_doctor.measure(args, folder, path)
 
 
 def main():
@@ -226,12 +233,13 @@ def main():
         sys.exit("there is no %s: run make first" % args.lakebed)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lakebed-bench-", dir=args.folder))
     try:
-        figures, text = run(args, folder)
+        path, figures, text = run(args, folder)
+        figures["doctor"], doctor_text = run_doctor(args, folder / "doctor", path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     tools = ", ".join("%s %s" % pair for pair in figures["versions"].items())
     print("%s\n%s; load before: %.1f" % (figures["machine"], tools, figures["load_before"]))
-    print("%d bytes, %d rows\n\n%s" % (figures["bytes"], figures["rows"], text))
+    print("%d bytes, %d rows\n\n%s\n\n%s" % (figures["bytes"], figures["rows"], text, doctor_text))
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 

@@ -17,6 +17,7 @@ typedef struct doctor_run {
     size_t n_former;
     uint64_t counts[LB_DRIFT_COUNT]; /* for people: a renamed file is not missing as well */
     uint64_t failed;                 /* findings with an error */
+    uint64_t found_bytes;            /* in files of findings */
 } doctor_run;
 
 /* ---------------------------------------------------------------- options */
@@ -87,6 +88,7 @@ static lb_status collect(doctor_run *r, const lb_doctor_report *report, lb_error
         if (f->was != NULL)
             r->former[r->n_former++] = f->was;
         r->failed += f->error != NULL;
+        r->found_bytes += f->new_bytes > 0 ? (uint64_t)f->new_bytes : 0;
     }
     qsort(r->former, r->n_former, sizeof *r->former, text_order);
     for (size_t i = 0; i < n && status == LB_OK; i++)
@@ -112,10 +114,10 @@ static const struct {
     [LB_DRIFT_UNREADABLE] = { "unreadable", "unreadable" },
 };
 
-/* Were the contents of some files not looked at? */
+/* Were sizes and times enough for files that match, but for racy ones? */
 static bool is_by_time(const doctor_run *r)
 {
-    return !r->verify && (r->info.bytes_hashed == 0 || r->counts[LB_DRIFT_RACY] != 0);
+    return !r->verify && r->info.bytes_hashed <= r->found_bytes;
 }
 
 static void print_status(const doctor_run *r)
