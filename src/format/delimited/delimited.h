@@ -13,6 +13,7 @@
 
 #include "base/cursor.h"
 #include "base/find.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "format/format.h"
 
@@ -89,6 +90,7 @@ typedef struct delim_records {
     uint64_t line;               /* physical line at position `counted` */
     uint64_t counted;
     bool counted_cr;             /* the byte before it is CR */
+    uint64_t mark, mark_offset;  /* position behind the last marked record; its offset, UINT64_MAX: not asked for yet */
 } delim_records;
 
 /* Begin at an offset of the store where a record begins (or blank lines before one), as row `row` on line `line`. */
@@ -111,6 +113,14 @@ static inline uint64_t delim_records_position(const delim_records *r)
 {
     return r->text.at + r->scan.start;
 }
+/* Mark where the record just read ends, and ask for the offset of that later, also when others were read since. */
+static inline void delim_records_mark(delim_records *r)
+{
+    r->mark = r->text.at + r->scan.after;
+    r->mark_offset = UINT64_MAX;
+}
+uint64_t delim_records_marked(delim_records *r);
+
 /* Where the record just read stands. r->row is the number of the next one. */
 lb_where delim_records_where(delim_records *r);
 
@@ -135,7 +145,7 @@ typedef struct delim_values {
 /* What one column has held so far: for each kind of value how often and between which bounds. Types follow from it alone, and two of
  * them merge, whatever the order. */
 typedef struct delim_column {
-    uint64_t nulls;              /* unquoted empty fields, null words, padding */
+    uint64_t nulls;              /* rows that no value was taken in for: unquoted empty fields, null words, padding */
     uint64_t quoted_empty;
     uint64_t seen[DELIM_KINDS];
     uint64_t nans, points;       /* floats that are NaN; floats written with a point and no exponent */
@@ -164,6 +174,9 @@ void delim_column_init(delim_column *c);
 void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats);
 void delim_column_merge(delim_column *c, const delim_column *other);
 
+/* Values taken in, as `""` too. */
+uint64_t delim_column_values(const delim_column *c);
+
 /* What a field says: null, or a value without quotes and escapes. Typing and reading both ask here. */
 typedef struct delim_value {
     lb_str text;                 /* in the window or in the scratch buffer: valid until the next one is read */
@@ -190,9 +203,18 @@ static inline lb_str delim_trim(lb_str v, bool quoted)
 /* The column's type in words: the join of all that was seen. */
 void delim_column_type(const delim_column *c, const delim_values *values, char out[DELIM_TYPE_TEXT]);
 
-/* Statistics under the type in words that the column got in the end. */
-lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
-                             lb_arena *arena, lb_colstat *out, lb_error *err);
+/* Statistics under the type in words that the column got in the end. `name` and `type` are lent to `out`. */
+lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, bool bounds, lb_arena *arena,
+                             lb_colstat *out, lb_error *err);
+
+/* A decimal bound as big-endian two's complement: 16 bytes up to 38 digits, else 32. */
+lb_status delim_decimal_bytes(lb_i256 v, int precision, lb_arena *arena, lb_str *out, lb_error *err);
+
+/* Order of doubles in which -0.0 lies below +0.0. */
+static inline bool delim_less(double a, double b)
+{
+    return a < b || (a == b && __builtin_signbit(a) && !__builtin_signbit(b));
+}
 
 /* ---- where a survey can be taken up again (delimited_state.c) */
 
@@ -216,7 +238,8 @@ typedef struct delim_target {
     int precision, scale;
 } delim_target;
 
-/* The value, in `w` as its `bytes` stand in an Arrow buffer; `i`, `u`, `f` for bounds. */
+/* A value of a target: booleans, signed integers, dates and instants in `i`, unsigned integers in `u`, floats in `f`,
+ * decimals in `d`. */
 typedef struct delim_scalar {
     int64_t i;
     uint64_t u;
@@ -260,12 +283,27 @@ typedef struct delim_defaults {
 
 /* Type words of a column that `--column` declares, or NULL. */
 const char *delim_declared(const lb_reader *r, lb_str name);
-#define DELIM_META_DECLARED "lakebed.declared"
 
-/* Column names from the header record (types.md section 1): unique, none empty; `width` columns. originals[i] is NULL where the
- * name stands as it was. */
-lb_status delim_names(const lb_str *header, size_t n_header, size_t width, lb_arena *arena, lb_str **names, lb_str **originals,
-                      lb_error *err);
+/* Column names from the header record (types.md section 1): unique, none empty. They are given out in the order of the
+ * columns, and do not depend on how many follow. Zero-initialised is a namer without a header. */
+typedef struct delim_namer {
+    const lb_str *header;        /* lent */
+    size_t n_header, n_named;
+    uint64_t next_column;        /* the number to try next for a column without a name */
+    lb_names taken;              /* all names of the header and those made up so far */
+    lb_names used;               /* those given to a column already; each with the number to try next behind it */
+} delim_namer;
+
+lb_status delim_namer_init(delim_namer *n, const lb_str *header, size_t n_header, lb_error *err);
+void delim_namer_free(delim_namer *n);
+/* Name of the next column; original->at is NULL where it stands as it was. Names are the header's or in the arena. */
+lb_status delim_namer_next(delim_namer *n, lb_arena *arena, lb_str *name, lb_str *original, lb_error *err);
+
+/* The record just read has not `width` fields, and `--ragged error` holds. */
+lb_status delim_fail_ragged(lb_reader *r, delim_records *records, size_t width, lb_error *err);
+
+/* The bytes of a block that start_hash is taken of. */
+#define DELIM_START_BYTES 64
 
 lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
 lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done, lb_error *err);

@@ -12,7 +12,7 @@ static lb_status adapt_field(struct ArrowSchema *field, const char *type, bool d
     if (status == LB_OK && lb_schema_get_meta(field, LB_META_ORIGINAL_NAME, &original))
         status = lb_schema_set_meta(&made, LB_META_ORIGINAL_NAME, original, err);
     if (status == LB_OK && declared)
-        status = lb_schema_set_meta(&made, DELIM_META_DECLARED, LB_STR("true"), err);
+        status = lb_schema_set_meta(&made, LB_META_DECLARED, LB_STR("true"), err);
     if (status != LB_OK) {
         made.release(&made);
         return status;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/names.h"
 #include "base/utf8.h"
 #include "column/ipc.h"
 #include "format/delimited/delimited.h"
@@ -16,10 +15,20 @@
 /* Tested in this order (lake-map.md 5.3): a line with a tab is tsv whatever else stands in it. */
 static const char format_order[] = "\t|;,";
 
+/* Bytes before the first line end, LF or CR. */
+static size_t format_first_line(const uint8_t *p, size_t size)
+{
+    size_t n = 0;
+
+    while (n < size && p[n] != '\n' && p[n] != '\r')
+        n++;
+    return n;
+}
+
 static int format_sniff(const lb_format *format, const lb_peek *peek)
 {
     const delim_defaults *defaults = format->arg;
-    const uint8_t *p = peek->head, *end;
+    const uint8_t *p = peek->head;
     size_t size = peek->head_size;
 
     if (size >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {
@@ -30,8 +39,7 @@ static int format_sniff(const lb_format *format, const lb_peek *peek)
         return 0;
     if (lb_utf8_valid_prefix(p, size) + (peek->head_size < peek->file_size ? lb_utf8_cut_tail(p, size) : 0) != size)
         return 0;
-    end = memchr(p, '\n', size);
-    size = end == NULL ? size : (size_t)(end - p);
+    size = format_first_line(p, size);
     for (size_t i = 0; i < sizeof format_order - 1; i++)
         if (memchr(p, format_order[i], size) != NULL)
             return format_order[i] == defaults->delimiter ? 40 : 0;
@@ -165,60 +173,58 @@ const char *delim_declared(const lb_reader *r, lb_str name)
 
 /* ---------------------------------------------------------------- names */
 
-/* `base` with the first number from `k` on that nothing else is called. */
-static lb_status names_made_up(const lb_names *taken, lb_str base, size_t k, lb_arena *arena, lb_str *out, lb_error *err)
+/* `base` with the first number from *next on that nothing else is called. *next becomes the number behind it, for those before
+ * are taken for good. */
+static lb_status names_made_up(const lb_names *taken, lb_str base, uint64_t *next, lb_arena *arena, lb_str *out,
+                               lb_error *err)
 {
     size_t cap = base.size + 24;
     char *text = lb_arena_alloc(arena, cap, 1);
 
     if (text == NULL)
         return lb_arena_fail(arena, err);
+    memcpy(text, base.at, base.size);
     do {
-        memcpy(text, base.at, base.size);
-        int n = snprintf(text + base.size, cap - base.size, "_%zu", k++);
+        int n = snprintf(text + base.size, cap - base.size, "_%llu", (unsigned long long)(*next)++);
         *out = (lb_str){ text, base.size + (size_t)n };
     } while (lb_names_find(taken, *out) != NULL);
     return LB_OK;
 }
 
-/* `taken`: all names of the header and those made up so far; `used`: those given to a column already. */
-static lb_status names_settle(const lb_str *header, size_t n_header, size_t width, lb_names *taken, lb_names *used,
-                              lb_arena *arena, lb_str *names, lb_str *originals, lb_error *err)
+lb_status delim_namer_init(delim_namer *n, const lb_str *header, size_t n_header, lb_error *err)
 {
-    for (size_t i = 0; i < width; i++) {
-        lb_str given = i < n_header ? header[i] : (lb_str){ "", 0 };
-        names[i] = given;
-        if (given.size == 0)
-            LB_TRY(names_made_up(taken, LB_STR("column"), i + 1, arena, &names[i], err));
-        else if (lb_names_find(used, given) != NULL)
-            LB_TRY(names_made_up(taken, given, 2, arena, &names[i], err));
-        if (i < n_header && names[i].at != given.at)
-            originals[i] = given;
-        LB_TRY(lb_names_add(used, names[i], i, NULL, err));
-        LB_TRY(lb_names_add(taken, names[i], i, NULL, err));
-    }
+    *n = (delim_namer){ .header = header, .n_header = n_header };
+    /* What the file itself calls a column, no made-up name may take. */
+    for (size_t i = 0; i < n_header; i++)
+        if (header[i].size != 0)
+            LB_TRY(lb_names_add(&n->taken, header[i], 0, NULL, err));
     return LB_OK;
 }
 
-lb_status delim_names(const lb_str *header, size_t n_header, size_t width, lb_arena *arena, lb_str **names, lb_str **originals,
-                      lb_error *err)
+void delim_namer_free(delim_namer *n)
 {
-    lb_names taken = { 0 }, used = { 0 };
-    lb_status status = LB_OK;
+    lb_names_free(&n->taken);
+    lb_names_free(&n->used);
+}
 
-    *names = lb_arena_alloc(arena, width, sizeof **names);
-    *originals = lb_arena_alloc(arena, width, sizeof **originals);
-    if (*names == NULL || *originals == NULL)
-        return lb_arena_fail(arena, err);
-    /* What the file itself calls a column, no made-up name may take. */
-    for (size_t i = 0; status == LB_OK && i < n_header; i++)
-        if (header[i].size != 0)
-            status = lb_names_add(&taken, header[i], i, NULL, err);
-    if (status == LB_OK)
-        status = names_settle(header, n_header, width, &taken, &used, arena, *names, *originals, err);
-    lb_names_free(&taken);
-    lb_names_free(&used);
-    return status;
+lb_status delim_namer_next(delim_namer *n, lb_arena *arena, lb_str *name, lb_str *original, lb_error *err)
+{
+    size_t i = n->n_named++;
+    bool given = i < n->n_header && n->header[i].size != 0;
+    uint64_t *next = given ? lb_names_find(&n->used, n->header[i]) : &n->next_column;
+
+    *original = (lb_str){ NULL, 0 };
+    if (given && next == NULL) {
+        *name = n->header[i];
+    } else {
+        if (!given)
+            n->next_column = LB_MAX(n->next_column, i + 1);
+        LB_TRY(names_made_up(&n->taken, given ? n->header[i] : LB_STR("column"), next, arena, name, err));
+        if (i < n->n_header)
+            *original = given ? n->header[i] : LB_STR("");
+    }
+    LB_TRY(lb_names_add(&n->used, *name, 2, NULL, err));
+    return lb_names_add(&n->taken, *name, 0, NULL, err);
 }
 
 /* ---------------------------------------------------------------- looking for a better reading */

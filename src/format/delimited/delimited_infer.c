@@ -52,12 +52,6 @@ static int infer_compare_instant(struct delim_instant a, struct delim_instant b)
     return (a.nanos > b.nanos) - (a.nanos < b.nanos);
 }
 
-/* Order of doubles in which -0.0 lies below +0.0. */
-static bool infer_less(double a, double b)
-{
-    return a < b || (a == b && signbit(a) && !signbit(b));
-}
-
 #define INFER_WIDEN(c, kind, min, max, value)  \
     do {                                       \
         if ((c)->seen[kind]++ == 0) {          \
@@ -78,9 +72,9 @@ static void infer_add_double(delim_column *c, double v)
         return;
     }
     bool first = c->seen[DELIM_KIND_FLOAT] == c->nans + 1;
-    if (first || infer_less(v, c->min_f))
+    if (first || delim_less(v, c->min_f))
         c->min_f = v;
-    if (first || infer_less(c->max_f, v))
+    if (first || delim_less(c->max_f, v))
         c->max_f = v;
 }
 
@@ -200,7 +194,7 @@ static delim_kind infer_add_bool(delim_column *c, lb_str v)
     return DELIM_KIND_BOOL;
 }
 
-/* Kinds that meet in something other than text. */
+/* Were kinds seen that can meet in text only, whatever follows? */
 static bool infer_is_settled(const delim_column *c)
 {
     unsigned seen = 0;
@@ -264,9 +258,9 @@ static void infer_merge_floats(delim_column *c, const delim_column *o)
     if (o->seen[DELIM_KIND_FLOAT] == o->nans)
         return;
     bool empty = c->seen[DELIM_KIND_FLOAT] == c->nans;
-    if (empty || infer_less(o->min_f, c->min_f))
+    if (empty || delim_less(o->min_f, c->min_f))
         c->min_f = o->min_f;
-    if (empty || infer_less(c->max_f, o->max_f))
+    if (empty || delim_less(c->max_f, o->max_f))
         c->max_f = o->max_f;
 }
 
@@ -308,6 +302,15 @@ void delim_column_merge(delim_column *c, const delim_column *o)
         c->seen[k] += o->seen[k];
     lb_text_bounds_merge(&c->text, &o->text);
     c->settled = c->settled || o->settled || c->seen[DELIM_KIND_TEXT] != 0 || infer_is_settled(c);
+}
+
+uint64_t delim_column_values(const delim_column *c)
+{
+    uint64_t values = c->quoted_empty;
+
+    for (unsigned k = 0; k < DELIM_KINDS; k++)
+        values += c->seen[k];
+    return values;
 }
 
 /* ---------------------------------------------------------------- the type */
@@ -434,8 +437,8 @@ static void infer_float_bounds(const delim_column *c, lb_colstat *out)
     out->nan_count = c->nans;
     if (!floats && !ints)
         return;
-    out->min_f = !floats || (ints && infer_less((double)c->min_i, c->min_f)) ? (double)c->min_i : c->min_f;
-    out->max_f = !floats || (ints && infer_less(c->max_f, (double)c->max_i)) ? (double)c->max_i : c->max_f;
+    out->min_f = !floats || (ints && delim_less((double)c->min_i, c->min_f)) ? (double)c->min_i : c->min_f;
+    out->max_f = !floats || (ints && delim_less(c->max_f, (double)c->max_i)) ? (double)c->max_i : c->max_f;
     out->has |= LB_MIN_F | LB_MAX_F;
 }
 
@@ -446,20 +449,24 @@ static void infer_uint_bounds(const delim_column *c, lb_colstat *out)
     out->has |= LB_MIN_U | LB_MAX_U;
 }
 
-/* A decimal bound as big-endian two's complement: 16 bytes up to 38 digits, else 32. */
-static lb_status infer_decimal_bytes(lb_str v, int precision, int scale, lb_arena *arena, lb_str *out, lb_error *err)
+lb_status delim_decimal_bytes(lb_i256 v, int precision, lb_arena *arena, lb_str *out, lb_error *err)
 {
     size_t size = precision <= 38 ? 16 : 32;
     uint8_t bytes[32];
+
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(v.w[(size - 1 - i) / 8] >> ((size - 1 - i) % 8 * 8));
+    *out = (lb_str){ lb_arena_dup(arena, bytes, size), size };
+    return out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
+}
+
+static lb_status infer_decimal_bytes(lb_str v, int precision, int scale, lb_arena *arena, lb_str *out, lb_error *err)
+{
     lb_i256 n;
 
     if (!lb_parse_decimal(v.at, v.size, precision, scale, &n))
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a decimal bound does not fit its column's type");
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(n.w[(size - 1 - i) / 8] >> ((size - 1 - i) % 8 * 8));
-    out->at = lb_arena_dup(arena, bytes, size);
-    out->size = size;
-    return out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
+    return delim_decimal_bytes(n, precision, arena, out, err);
 }
 
 static lb_status infer_decimal_bounds(const delim_column *c, const char *type, lb_arena *arena, lb_colstat *out, lb_error *err)
@@ -482,16 +489,13 @@ static lb_status infer_decimal_bounds(const delim_column *c, const char *type, l
     return LB_OK;
 }
 
-lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, const delim_values *values, bool bounds,
-                             lb_arena *arena, lb_colstat *out, lb_error *err)
+lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, bool bounds, lb_arena *arena,
+                             lb_colstat *out, lb_error *err)
 {
     bool text = strcmp(type, "string") == 0, binary = strcmp(type, "binary") == 0;
 
-    (void)values;
-    *out = (lb_colstat){ .name = name, .source = LB_STATS_COMPUTED, .has_null_count = true, .min_exact = true, .max_exact = true };
-    out->type = (lb_str){ lb_arena_copy(arena, lb_str_of(type)), strlen(type) };
-    if (out->type.at == NULL)
-        return lb_arena_fail(arena, err);
+    *out = (lb_colstat){ .name = name, .type = lb_str_of(type), .source = LB_STATS_COMPUTED, .has_null_count = true,
+                         .min_exact = true, .max_exact = true };
     out->null_count = c->nulls + (text || binary ? 0 : c->quoted_empty);
     if (!bounds)
         return LB_OK;

@@ -24,10 +24,18 @@ static void records_double(delim_records *r, size_t size)
         ;
 }
 
+uint64_t delim_records_marked(delim_records *r)
+{
+    if (r->mark_offset == UINT64_MAX)
+        r->mark_offset = lb_text_offset(&r->text, r->mark);
+    return r->mark_offset;
+}
+
 /* Read on, keeping the window from `keep` on. */
 static lb_status records_more(delim_records *r, size_t keep, lb_error *err)
 {
     LB_TRY(lb_check_cancel(r->cx, err));
+    (void)delim_records_marked(r);    /* the window may leave it */
     records_count_lines(r, keep);
     size_t kept = r->text.size - keep;
     lb_status status = lb_text_more(&r->text, keep, err);
@@ -45,7 +53,7 @@ static lb_status records_more(delim_records *r, size_t keep, lb_error *err)
 lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect, uint64_t offset,
                              uint64_t row, uint64_t line, size_t chunk, lb_error *err)
 {
-    *r = (delim_records){ .cx = cx, .row = row, .line = line };
+    *r = (delim_records){ .cx = cx, .row = row, .line = line, .mark_offset = offset };
     LB_TRY(lb_text_open(&r->text, cx, store, offset, dialect->encoding, chunk, err));
     delim_scanner_init(&r->scan, dialect, &cx->budget);
     delim_window(&r->scan, r->text.data, r->text.size, r->text.end, 0);

@@ -6,8 +6,10 @@
 #include "format/delimited/delimited.h"
 
 #define SCAN_BATCH_ROWS 65536
-#define SCAN_BATCH_BYTES ((size_t)32 << 20)
-#define SCAN_START_BYTES 64
+#define SCAN_BATCH_BYTES ((uint64_t)32 << 20)
+
+/* A batch may have this part of the memory limit, where that is less: several streams are open at a time. */
+#define SCAN_BATCH_PART 8
 
 /* One column of the batch being built. */
 typedef struct scan_column {
@@ -27,7 +29,10 @@ typedef struct scan {
     scan_column *columns;
     uint64_t left;               /* rows still wanted */
     size_t batch_rows;
-    size_t bytes;                /* text in the batch */
+    uint64_t batch_bytes;        /* a batch ends behind the row that reaches them */
+    uint64_t row_bits;           /* of a row of the wanted columns, their text not counted */
+    uint64_t bytes;              /* of text in the batch */
+    uint64_t taken;              /* bytes of the batch that the budget counts */
     bool at_end;
 } scan;
 
@@ -35,7 +40,7 @@ typedef struct scan {
 
 static lb_status scan_check_start(lb_reader *r, const lb_blocks *blocks, uint64_t block, lb_error *err)
 {
-    uint8_t bytes[SCAN_START_BYTES];
+    uint8_t bytes[DELIM_START_BYTES];
     size_t want = LB_MIN(blocks->total_byte_size[block], sizeof bytes), got;
 
     if (blocks->start_hash == NULL)
@@ -116,6 +121,38 @@ static int scan_reserve_column(scan_column *c, size_t rows)
     return code;
 }
 
+static lb_status scan_take(scan *s, uint64_t bytes, lb_error *err)
+{
+    if (!lb_budget_take(&s->r->cx->budget, bytes))
+        return lb_fail(err, LB_BUDGET, delim_records_where(&s->records), "a batch of rows passes the memory limit");
+    s->taken += bytes;
+    return LB_OK;
+}
+
+/* Bits that a row of the column takes, its text not counted. */
+static uint64_t scan_row_bits(const delim_target *t)
+{
+    if (t->storage == DELIM_TEXT)
+        return 1 + 32;
+    return t->storage == DELIM_BOOL ? 1 + 1 : 1 + 8 * (uint64_t)t->bytes;
+}
+
+/* Bytes that `rows` rows take, their text not counted; more than a batch may have where it cannot be said. */
+static uint64_t scan_fixed_bytes(const scan *s, uint64_t rows)
+{
+    uint64_t bits;
+
+    return __builtin_mul_overflow(rows, s->row_bits, &bits) ? UINT64_MAX / 8 : bits / 8;
+}
+
+static lb_status scan_reserve(scan *s, size_t rows, lb_error *err)
+{
+    LB_TRY(scan_take(s, scan_fixed_bytes(s, rows), err));
+    for (size_t i = 0; i < s->n_columns; i++)
+        LB_TRY(scan_arrow(scan_reserve_column(&s->columns[i], rows), err));
+    return LB_OK;
+}
+
 /* The bytes of a value as they stand in the column's buffer. */
 static void scan_store(scan_column *c, const delim_scalar *v)
 {
@@ -163,8 +200,16 @@ static lb_status scan_append_text(scan *s, scan_column *c, lb_str text, lb_error
     if (text.size > (size_t)INT32_MAX - (size_t)c->data.size_bytes)
         return lb_fail(err, LB_UNSUPPORTED, delim_records_where(&s->records), "a value of %zu bytes is longer than a column of text holds",
                        text.size);
+    int64_t size = (int64_t)text.size, cap = c->data.capacity_bytes;
+    if (size > cap - c->data.size_bytes) {
+        int64_t grown = LB_MAX(2 * cap, c->data.size_bytes + size);
+        LB_TRY(scan_take(s, (uint64_t)(grown - cap), err));
+        LB_TRY(scan_arrow(ArrowBufferReserve(&c->data, grown - c->data.size_bytes), err));
+    }
+    if (size != 0)
+        ArrowBufferAppendUnsafe(&c->data, text.at, size);
     s->bytes += text.size;
-    return scan_arrow(ArrowBufferAppend(&c->data, text.at, (int64_t)text.size), err);
+    return LB_OK;
 }
 
 static lb_status scan_append(scan *s, size_t column, const delim_value *v, lb_error *err)
@@ -185,17 +230,29 @@ static lb_status scan_append(scan *s, size_t column, const delim_value *v, lb_er
     return LB_OK;
 }
 
+/* Records behind a sample were not looked at by the survey. */
+static lb_status scan_check_width(scan *s, lb_error *err)
+{
+    lb_reader *r = s->r;
+    size_t n = s->records.scan.n_fields, width = (size_t)r->schema.n_children;
+
+    if (n == width || (n < width && r->dialect.ragged_null))
+        return LB_OK;
+    if (!r->dialect.ragged_null)
+        return delim_fail_ragged(r, &s->records, width, err);
+    lb_fail(err, LB_CORRUPT, delim_records_where(&s->records),
+            "a record of %zu fields where the first part of the file has %zu", n, width);
+    lb_fail_hint(err, "--types proven reads the whole file first");
+    return LB_CORRUPT;
+}
+
 static lb_status scan_record(scan *s, lb_error *err)
 {
     const delim_scanner *scanner = &s->records.scan;
     const lb_reader *r = s->r;
 
-    if (scanner->n_fields > (uint64_t)r->schema.n_children && r->known->total_rows == LB_ROWS_UNKNOWN) {
-        lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "a record of %zu fields where the first part of the file has %lld",
-                scanner->n_fields, (long long)r->schema.n_children);
-        lb_fail_hint(err, "--types proven reads the whole file first");
-        return LB_CORRUPT;
-    }
+    if (r->known->total_rows == LB_ROWS_UNKNOWN)
+        LB_TRY(scan_check_width(s, err));
     for (size_t i = 0; i < s->n_columns; i++) {
         delim_value v = { .null = true };
         if (s->columns[i].field < scanner->n_fields)
@@ -244,10 +301,9 @@ static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
 {
     size_t want = (size_t)LB_MIN(s->left, (uint64_t)s->batch_rows);
 
-    for (size_t i = 0; i < s->n_columns; i++)
-        LB_TRY(scan_arrow(scan_reserve_column(&s->columns[i], want), err));
+    LB_TRY(scan_reserve(s, want, err));
     s->bytes = 0;
-    for (*rows = 0; *rows < want && s->bytes < SCAN_BATCH_BYTES; (*rows)++) {
+    for (*rows = 0; *rows < want && s->bytes + scan_fixed_bytes(s, *rows) < s->batch_bytes; (*rows)++) {
         bool got;
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got) {
@@ -289,6 +345,8 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
         status = scan_finish(s, (int64_t)rows, out, err);
     for (size_t i = 0; i < s->n_columns; i++)
         scan_drop_column(&s->columns[i]);
+    lb_budget_give(&s->r->cx->budget, s->taken);
+    s->taken = 0;
     if (status != LB_OK)
         lb_fail_path(err, s->r->store->path);
     return status;
@@ -326,8 +384,19 @@ static lb_status scan_columns(scan *s, const lb_range *range, lb_error *err)
         LB_TRY(lb_schema_set_name(s->schema.children[i], lb_str_of(field->name), err));
         s->columns[i].field = w->column;
         LB_TRY(delim_target_of(s->schema.children[i], &s->columns[i].target, err));
+        s->row_bits += scan_row_bits(&s->columns[i].target);
     }
     return LB_OK;
+}
+
+/* Rows of a batch: as many as its bytes allow before there is any text, and one at least. */
+static void scan_settle_batch(scan *s, size_t most)
+{
+    s->batch_bytes = LB_MIN(SCAN_BATCH_BYTES, s->r->cx->budget.limit / SCAN_BATCH_PART);
+    s->batch_bytes = LB_MAX(s->batch_bytes, 1);
+    s->batch_rows = most != 0 ? most : SCAN_BATCH_ROWS;
+    if (s->row_bits != 0)
+        s->batch_rows = (size_t)LB_MIN((uint64_t)s->batch_rows, LB_MAX(s->batch_bytes * 8 / s->row_bits, 1));
 }
 
 static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
@@ -338,13 +407,13 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
     lb_buf_init(&s->scratch, &r->cx->budget);
     s->n_columns = range->n_columns;
     s->left = range->count;
-    s->batch_rows = range->batch_rows != 0 ? range->batch_rows : SCAN_BATCH_ROWS;
     s->columns = calloc(range->n_columns + 1, sizeof *s->columns);
     if (s->columns == NULL)
         return lb_fail_nomem(err);
     if (r->known == NULL || r->schema.release == NULL)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a scan needs an entry with a schema");
     LB_TRY(scan_columns(s, range, err));
+    scan_settle_batch(s, range->batch_rows);
     if (r->known->total_rows != LB_ROWS_UNKNOWN)
         s->left = range->first >= r->known->total_rows ? 0 : LB_MIN(s->left, r->known->total_rows - range->first);
     if (s->left == 0)

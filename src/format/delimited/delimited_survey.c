@@ -5,26 +5,33 @@
 #include "column/ipc.h"
 #include "format/delimited/delimited.h"
 
-#define SURVEY_START_BYTES 64
 #define SURVEY_STATE_ROWS 4096
+
+/* Bounds of values read as a declared type. */
+typedef struct survey_bounds {
+    bool any;
+    uint64_t nans;
+    delim_scalar min, max;
+} survey_bounds;
 
 /* A column that `--column` declares: every value must read so, and bounds are those of the declared type. */
 typedef struct survey_declared {
     const char *type;            /* words; NULL: not declared */
     delim_target target;
-    bool any;
-    delim_scalar min, max;
+    survey_bounds bounds;
 } survey_declared;
 
 typedef struct survey_column {
-    delim_column seen;
+    lb_str name, original;       /* original.at NULL: the name stands as it was */
+    delim_column seen;           /* its nulls are set by survey_count_nulls */
     survey_declared declared;
     bool bounds;                 /* statistics wanted */
 } survey_column;
 
+/* What a column of the open block has held so far. */
 typedef struct survey_block_column {
-    uint32_t block, column;
     delim_column seen;
+    survey_bounds declared;
 } survey_block_column;
 
 typedef struct survey {
@@ -34,20 +41,22 @@ typedef struct survey {
     delim_records records;
     lb_buf scratch;
 
-    size_t n_header;
-    lb_str *header;
+    delim_namer namer;
     bool has_width;
     size_t width;
-    survey_column *columns;      /* cap_columns of them, in a buffer */
+    survey_column *columns;      /* `width` of them, in a buffer */
     lb_buf column_bytes;
     uint64_t data_start;
 
     uint64_t rows;
     lb_block block;              /* open when block_rows > 0 */
-    uint64_t block_rows, block_end;
+    uint64_t block_rows;
+    size_t block_width;          /* columns that the open block has */
     lb_block_builder blocks;
-    lb_buf block_columns;        /* survey_block_column, for `--stats block`; the open block's ones last */
-    size_t block_columns_from;   /* the first of these */
+    survey_block_column *open;   /* `--stats block`: the open block's columns, in a buffer */
+    lb_buf open_bytes;
+    lb_buf closed;               /* those of closed blocks: a run for each block, as survey_close_columns puts it */
+    uint64_t n_closed;           /* columns in it */
     lb_buf state;                /* the columns as they were when a block began, for delim_extend */
     bool structure_only;         /* all text, no statistics: values are not looked at */
     bool sampled;
@@ -80,35 +89,47 @@ static lb_status survey_declare(survey *s, survey_column *c, lb_str name, lb_err
     return status;
 }
 
-/* Columns up to `width`; new ones were null in all rows so far. */
+static lb_status survey_begin_column(survey *s, survey_column *c, lb_error *err)
+{
+    *c = (survey_column){ .bounds = false };
+    LB_TRY(delim_namer_next(&s->namer, s->arena, &c->name, &c->original, err));
+    c->bounds = survey_wants_bounds(s, c->name);
+    return survey_declare(s, c, c->name, err);
+}
+
+static lb_status survey_widen_block(survey *s, size_t more, lb_error *err)
+{
+    if (s->options->stats != LB_STATS_BLOCKS)
+        return LB_OK;
+    LB_TRY(lb_buf_reserve(&s->open_bytes, more * sizeof *s->open, err));
+    memset(s->open_bytes.data + s->open_bytes.size, 0, more * sizeof *s->open);
+    s->open_bytes.size += more * sizeof *s->open;
+    s->open = (survey_block_column *)(void *)s->open_bytes.data;
+    return LB_OK;
+}
+
+/* Columns up to `width`. */
 static lb_status survey_widen(survey *s, size_t width, lb_error *err)
 {
     size_t more = width - s->width;
 
-    LB_TRY(lb_buf_reserve(&s->column_bytes, more * sizeof(survey_column), err));
+    LB_TRY(lb_buf_reserve(&s->column_bytes, more * sizeof *s->columns, err));
     s->columns = (survey_column *)(void *)s->column_bytes.data;
-    for (size_t i = s->width; i < width; i++) {
-        delim_column_init(&s->columns[i].seen);
-        s->columns[i].declared = (survey_declared){ 0 };
-        s->columns[i].seen.nulls = s->rows;
-        s->columns[i].bounds = s->options->stats == LB_STATS_ALL || s->options->stats == LB_STATS_BLOCKS;
+    LB_TRY(survey_widen_block(s, more, err));
+    while (s->width < width) {
+        LB_TRY(survey_begin_column(s, &s->columns[s->width], err));
+        s->column_bytes.size += sizeof *s->columns;
+        s->width++;
     }
-    s->column_bytes.size += more * sizeof(survey_column);
-    s->width = width;
     s->has_width = true;
     return LB_OK;
 }
 
-static lb_status survey_settle_columns(survey *s, lb_error *err)
+/* A row in which a column has no value is null there. Counted so, short records cost nothing for what they lack. */
+static void survey_count_nulls(survey *s)
 {
-    lb_str *names, *originals;
-
-    LB_TRY(delim_names(s->header, s->n_header, s->width, s->arena, &names, &originals, err));
-    for (size_t i = 0; i < s->width; i++) {
-        s->columns[i].bounds = survey_wants_bounds(s, names[i]);
-        LB_TRY(survey_declare(s, &s->columns[i], names[i], err));
-    }
-    return LB_OK;
+    for (size_t i = 0; i < s->width && !s->structure_only; i++)
+        s->columns[i].seen.nulls = s->rows - delim_column_values(&s->columns[i].seen);
 }
 
 /* ---------------------------------------------------------------- header */
@@ -116,6 +137,8 @@ static lb_status survey_settle_columns(survey *s, lb_error *err)
 static lb_status survey_header(survey *s, lb_error *err)
 {
     delim_scanner *scan = &s->records.scan;
+    size_t n_header;
+    lb_str *header;
     bool got;
 
     LB_TRY(delim_records_bom(&s->records, err));
@@ -127,28 +150,28 @@ static lb_status survey_header(survey *s, lb_error *err)
     s->records.row = 0;
     if (!got)
         return LB_OK;
-    s->n_header = scan->n_fields;
-    s->header = lb_arena_alloc(s->arena, s->n_header, sizeof *s->header);
-    if (s->header == NULL)
+    n_header = scan->n_fields;
+    header = lb_arena_alloc(s->arena, n_header, sizeof *header);
+    if (header == NULL)
         return lb_arena_fail(s->arena, err);
     const delim_values as_text = { .text = true };
-    for (size_t i = 0; i < s->n_header; i++) {
+    for (size_t i = 0; i < n_header; i++) {
         delim_value v;
         LB_TRY(delim_read_value(&s->r->dialect, &as_text, &scan->fields[i], &s->scratch, &v, err));
-        s->header[i] = (lb_str){ lb_arena_copy(s->arena, v.text), v.text.size };
-        if (s->header[i].at == NULL)
+        header[i] = (lb_str){ lb_arena_copy(s->arena, v.text), v.text.size };
+        if (header[i].at == NULL)
             return lb_arena_fail(s->arena, err);
     }
     s->data_start = lb_text_offset(&s->records.text, s->records.text.at + scan->after);
-    LB_TRY(survey_widen(s, s->n_header, err));
-    return survey_settle_columns(s, err);
+    LB_TRY(delim_namer_init(&s->namer, header, n_header, err));
+    return survey_widen(s, n_header, err);
 }
 
 /* ---------------------------------------------------------------- blocks */
 
 static lb_status survey_start_hash(survey *s, lb_block *block, lb_error *err)
 {
-    uint8_t bytes[SURVEY_START_BYTES];
+    uint8_t bytes[DELIM_START_BYTES];
     size_t want = LB_MIN(block->total_byte_size, sizeof bytes), got = 0;
 
     LB_TRY(lb_store_read(s->r->store, block->first_byte, bytes, want, &got, err));
@@ -158,13 +181,74 @@ static lb_status survey_start_hash(survey *s, lb_block *block, lb_error *err)
     return LB_OK;
 }
 
+static void survey_bound_scalar(const delim_target *t, survey_bounds *b, const delim_scalar *v)
+{
+    bool first = !b->any;
+
+    if (t->storage == DELIM_DOUBLE && v->f != v->f) {
+        b->nans++;
+        return;
+    }
+    b->any = true;
+    switch (t->storage) {
+    case DELIM_UNSIGNED:
+        b->min.u = first ? v->u : LB_MIN(b->min.u, v->u);
+        b->max.u = first ? v->u : LB_MAX(b->max.u, v->u);
+        break;
+    case DELIM_DOUBLE:
+        b->min.f = first || delim_less(v->f, b->min.f) ? v->f : b->min.f;
+        b->max.f = first || delim_less(b->max.f, v->f) ? v->f : b->max.f;
+        break;
+    case DELIM_DECIMAL:
+        b->min.d = first || lb_i256_compare(v->d, b->min.d) < 0 ? v->d : b->min.d;
+        b->max.d = first || lb_i256_compare(v->d, b->max.d) > 0 ? v->d : b->max.d;
+        break;
+    default:
+        b->min.i = first ? v->i : LB_MIN(b->min.i, v->i);
+        b->max.i = first ? v->i : LB_MAX(b->max.i, v->i);
+        break;
+    }
+}
+
+/* Put the open block's columns away in few bytes, and begin them anew: u32 block  u64 columns  columns × (state of a column,
+ * and for a declared one survey_bounds). Types are known at the end only, so what was seen is kept and not yet a statistic. */
+static lb_status survey_close_columns(survey *s, lb_error *err)
+{
+    uint32_t block = (uint32_t)(s->blocks.first_row.size / sizeof(uint64_t));
+    uint64_t width = s->block_width;
+
+    if (s->options->stats != LB_STATS_BLOCKS)
+        return LB_OK;
+    LB_TRY(lb_buf_append(&s->closed, &block, sizeof block, err));
+    LB_TRY(lb_buf_append(&s->closed, &width, sizeof width, err));
+    for (size_t i = 0; i < width; i++) {
+        survey_block_column *open = &s->open[i];
+        survey_declared *declared = &s->columns[i].declared;
+        open->seen.nulls = s->block_rows - delim_column_values(&open->seen);
+        LB_TRY(delim_state_add(&s->closed, &open->seen, err));
+        delim_column_merge(&s->columns[i].seen, &open->seen);
+        if (declared->type != NULL) {
+            LB_TRY(lb_buf_append(&s->closed, &open->declared, sizeof open->declared, err));
+            if (open->declared.any) {
+                survey_bound_scalar(&declared->target, &declared->bounds, &open->declared.min);
+                survey_bound_scalar(&declared->target, &declared->bounds, &open->declared.max);
+            }
+            declared->bounds.nans += open->declared.nans;
+        }
+        *open = (survey_block_column){ .declared.any = false };
+    }
+    s->n_closed += width;
+    return LB_OK;
+}
+
 static lb_status survey_close_block(survey *s, lb_error *err)
 {
     if (s->block_rows == 0)
         return LB_OK;
     s->block.row_count = s->block_rows;
-    s->block.total_byte_size = s->block_end - s->block.first_byte;
+    s->block.total_byte_size = delim_records_marked(&s->records) - s->block.first_byte;
     LB_TRY(survey_start_hash(s, &s->block, err));
+    LB_TRY(survey_close_columns(s, err));
     s->block_rows = 0;
     return lb_block_builder_add(&s->blocks, &s->block, err);
 }
@@ -187,6 +271,7 @@ static lb_status survey_take_state(survey *s, lb_error *err)
 {
     if (!survey_keeps_state(s) || s->rows % survey_state_rows(s) != 0)
         return LB_OK;
+    survey_count_nulls(s);
     LB_TRY(delim_state_begin(&s->state, s->rows, (uint32_t)s->width, err));
     for (size_t i = 0; i < s->width; i++)
         LB_TRY(delim_state_add(&s->state, &s->columns[i].seen, err));
@@ -197,29 +282,8 @@ static lb_status survey_open_block(survey *s, lb_error *err)
 {
     LB_TRY(survey_close_block(s, err));
     LB_TRY(survey_take_state(s, err));
-    s->block_columns_from = s->block_columns.size / sizeof(survey_block_column);
     s->block = (lb_block){ .first_row = s->rows, .first_line = delim_records_line(&s->records),
                            .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
-    return LB_OK;
-}
-
-/* The accumulator of a column in the open block. Every record visits the columns in ascending order, so that those of a block lie
- * one after the other. A column that appears inside a block was null in the block's rows so far. */
-static lb_status survey_block_column_at(survey *s, size_t column, delim_column **out, lb_error *err)
-{
-    const size_t size = sizeof(survey_block_column);
-
-    if (s->block_columns.size / size == s->block_columns_from + column) {
-        LB_TRY(lb_buf_reserve(&s->block_columns, size, err));
-        survey_block_column *item = (survey_block_column *)(void *)(s->block_columns.data + s->block_columns.size);
-        item->block = (uint32_t)(s->blocks.first_row.size / sizeof(uint64_t));
-        item->column = (uint32_t)column;
-        delim_column_init(&item->seen);
-        item->seen.nulls = s->block_rows;
-        s->columns[column].seen.nulls -= s->block_rows;
-        s->block_columns.size += size;
-    }
-    *out = &((survey_block_column *)(void *)s->block_columns.data)[s->block_columns_from + column].seen;
     return LB_OK;
 }
 
@@ -230,63 +294,36 @@ static bool survey_is_unclosed(const delim_scanner *scan)
     return scan->n_fields != 0 && (scan->fields[scan->n_fields - 1].flags & DELIM_UNCLOSED) != 0;
 }
 
-static lb_status survey_fail_ragged(survey *s, lb_error *err)
+lb_status delim_fail_ragged(lb_reader *r, delim_records *records, size_t width, lb_error *err)
 {
-    lb_status status = lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "a record of %zu field%s where %zu %s expected",
-                               s->records.scan.n_fields, s->records.scan.n_fields == 1 ? "" : "s", s->width,
-                               s->width == 1 ? "is" : "are");
+    size_t n = records->scan.n_fields;
+    lb_status status = lb_fail(err, LB_CORRUPT, delim_records_where(records), "a record of %zu field%s where %zu %s expected",
+                               n, n == 1 ? "" : "s", width, width == 1 ? "is" : "are");
     char option[128], why[128];
 
-    if (survey_is_unclosed(&s->records.scan))
+    if (survey_is_unclosed(&records->scan))
         lb_fail_hint(err, "its last quote is never closed; --quote none reads quotes as ordinary bytes");
-    if (delim_suggest(s->r, option, why, sizeof option, NULL) == LB_OK && strncmp(option, "delimiter=", 10) == 0)
+    if (delim_suggest(r, option, why, sizeof option, NULL) == LB_OK && strncmp(option, "delimiter=", 10) == 0)
         lb_fail_hint(err, "%s: --delimiter '%s' reads it so", why, option + 10);
     lb_fail_hint(err, "--ragged null pads short records with nulls and gives long ones columns of their own");
     return status;
 }
 
-static void survey_bound_scalar(survey_declared *d, const delim_scalar *v)
+static lb_status survey_declared_value(survey *s, size_t column, const delim_value *v, survey_bounds *bounds,
+                                       lb_error *err)
 {
-    bool first = !d->any;
-
-    d->any = true;
-    switch (d->target.storage) {
-    case DELIM_UNSIGNED:
-        d->min.u = first ? v->u : LB_MIN(d->min.u, v->u);
-        d->max.u = first ? v->u : LB_MAX(d->max.u, v->u);
-        break;
-    case DELIM_DOUBLE:
-        if (v->f != v->f) {
-            d->any = !first;
-            break;
-        }
-        d->min.f = first || v->f < d->min.f || (v->f == 0 && d->min.f == 0 && __builtin_signbit(v->f)) ? v->f : d->min.f;
-        d->max.f = first || v->f > d->max.f || (v->f == 0 && d->max.f == 0 && !__builtin_signbit(v->f)) ? v->f : d->max.f;
-        break;
-    case DELIM_DECIMAL:
-        d->min.d = first || lb_i256_compare(v->d, d->min.d) < 0 ? v->d : d->min.d;
-        d->max.d = first || lb_i256_compare(v->d, d->max.d) > 0 ? v->d : d->max.d;
-        break;
-    default:
-        d->min.i = first ? v->i : LB_MIN(d->min.i, v->i);
-        d->max.i = first ? v->i : LB_MAX(d->max.i, v->i);
-        break;
-    }
-}
-
-static lb_status survey_declared_value(survey *s, size_t column, const delim_value *v, lb_error *err)
-{
-    survey_declared *d = &s->columns[column].declared;
+    const survey_declared *d = &s->columns[column].declared;
     delim_scalar scalar;
 
     if (d->target.storage == DELIM_TEXT || delim_nulls(&d->target, v))
         return LB_OK;
     if (delim_parse(&d->target, delim_trim(v->text, v->quoted), &scalar)) {
-        survey_bound_scalar(d, &scalar);
+        survey_bound_scalar(&d->target, bounds, &scalar);
         return LB_OK;
     }
-    lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "column %zu: \"%.*s\" does not read as %s", column + 1,
-            (int)LB_MIN(v->text.size, 60), v->text.at, d->type);
+    lb_str name = s->columns[column].name;
+    lb_fail(err, LB_CORRUPT, delim_records_where(&s->records), "column '%.*s': \"%.*s\" does not read as %s",
+            (int)LB_MIN(name.size, 100), name.at, (int)LB_MIN(v->text.size, 60), v->text.at, d->type);
     lb_fail_hint(err, "declare another type with --column NAME=TYPE, or string to keep it as it stands");
     return LB_CORRUPT;
 }
@@ -294,19 +331,16 @@ static lb_status survey_declared_value(survey *s, size_t column, const delim_val
 static lb_status survey_value(survey *s, size_t column, const delim_value *v, lb_error *err)
 {
     survey_column *c = &s->columns[column];
-    delim_column *seen = &c->seen;
+    bool in_blocks = s->options->stats == LB_STATS_BLOCKS;
 
     if (c->declared.type != NULL)
-        LB_TRY(survey_declared_value(s, column, v, err));
-    if (s->options->stats == LB_STATS_BLOCKS)
-        LB_TRY(survey_block_column_at(s, column, &seen, err));
-    if (v->null)
-        seen->nulls++;
-    else
-        delim_column_add(seen, v->text, v->quoted, &s->r->values, c->bounds);
+        LB_TRY(survey_declared_value(s, column, v, in_blocks ? &s->open[column].declared : &c->declared.bounds, err));
+    if (!v->null)
+        delim_column_add(in_blocks ? &s->open[column].seen : &c->seen, v->text, v->quoted, &s->r->values, c->bounds);
     return LB_OK;
 }
 
+/* What a short record lacks is found missing by survey_count_nulls. */
 static lb_status survey_values(survey *s, lb_error *err)
 {
     const delim_scanner *scan = &s->records.scan;
@@ -316,34 +350,25 @@ static lb_status survey_values(survey *s, lb_error *err)
         LB_TRY(delim_read_value(&s->r->dialect, &s->r->values, &scan->fields[i], &s->scratch, &v, err));
         LB_TRY(survey_value(s, i, &v, err));
     }
-    v = (delim_value){ .null = true };
-    for (size_t i = scan->n_fields; i < s->width; i++)
-        LB_TRY(survey_value(s, i, &v, err));
     return LB_OK;
 }
 
 static lb_status survey_record(survey *s, lb_error *err)
 {
-    const delim_scanner *scan = &s->records.scan;
+    size_t n = s->records.scan.n_fields;
 
-    if (!s->has_width) {
-        LB_TRY(survey_widen(s, scan->n_fields, err));
-        LB_TRY(survey_settle_columns(s, err));
-    } else if (scan->n_fields != s->width) {
-        if (!s->r->dialect.ragged_null)
-            return survey_fail_ragged(s, err);
-        if (scan->n_fields > s->width) {
-            LB_TRY(survey_widen(s, scan->n_fields, err));
-            LB_TRY(survey_settle_columns(s, err));
-        }
-    }
+    if (s->has_width && n != s->width && !s->r->dialect.ragged_null)
+        return delim_fail_ragged(s->r, &s->records, s->width, err);
+    if (n > s->width)
+        LB_TRY(survey_widen(s, n, err));
     if (s->rows % s->options->stride == 0)
         LB_TRY(survey_open_block(s, err));
     if (!s->structure_only)
         LB_TRY(survey_values(s, err));
     s->rows++;
     s->block_rows++;
-    s->block_end = lb_text_offset(&s->records.text, s->records.text.at + scan->after);
+    s->block_width = s->width;
+    delim_records_mark(&s->records);
     return LB_OK;
 }
 
@@ -357,7 +382,7 @@ static lb_status survey_rows(survey *s, lb_error *err)
         if (!got)
             break;
         LB_TRY(survey_record(s, err));
-        if (sample != 0 && s->block_end >= sample) {
+        if (sample != 0 && delim_records_marked(&s->records) >= sample) {
             s->sampled = true;
             break;
         }
@@ -367,77 +392,67 @@ static lb_status survey_rows(survey *s, lb_error *err)
 
 /* ---------------------------------------------------------------- what comes of it */
 
-static lb_status survey_decimal_bytes(const delim_target *t, lb_i256 v, lb_arena *arena, lb_str *out, lb_error *err)
+static lb_status survey_declared_bounds(const delim_target *t, const survey_bounds *b, lb_arena *arena, lb_colstat *out,
+                                        lb_error *err)
 {
-    uint8_t bytes[32];
-
-    for (unsigned i = 0; i < t->bytes; i++)
-        bytes[i] = (uint8_t)(v.w[(t->bytes - 1 - i) / 8] >> ((t->bytes - 1 - i) % 8 * 8));
-    *out = (lb_str){ lb_arena_dup(arena, bytes, t->bytes), t->bytes };
-    return out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
-}
-
-static lb_status survey_declared_bounds(const survey_declared *d, lb_arena *arena, lb_colstat *out, lb_error *err)
-{
-    if (!d->any)
+    if (t->storage == DELIM_DOUBLE) {
+        out->has_nan_count = true;
+        out->nan_count = b->nans;
+    }
+    if (!b->any)
         return LB_OK;
-    switch (d->target.storage) {
+    switch (t->storage) {
     case DELIM_UNSIGNED:
-        out->min_u = d->min.u;
-        out->max_u = d->max.u;
+        out->min_u = b->min.u;
+        out->max_u = b->max.u;
         out->has |= LB_MIN_U | LB_MAX_U;
         break;
     case DELIM_DOUBLE:
-        out->min_f = d->min.f;
-        out->max_f = d->max.f;
+        out->min_f = b->min.f;
+        out->max_f = b->max.f;
         out->has |= LB_MIN_F | LB_MAX_F;
         break;
     case DELIM_DECIMAL:
-        LB_TRY(survey_decimal_bytes(&d->target, d->min.d, arena, &out->min_b, err));
-        LB_TRY(survey_decimal_bytes(&d->target, d->max.d, arena, &out->max_b, err));
+        LB_TRY(delim_decimal_bytes(b->min.d, t->precision, arena, &out->min_b, err));
+        LB_TRY(delim_decimal_bytes(b->max.d, t->precision, arena, &out->max_b, err));
         out->has |= LB_MIN_B | LB_MAX_B;
         break;
     default:
-        out->min_i = d->min.i;
-        out->max_i = d->max.i;
+        out->min_i = b->min.i;
+        out->max_i = b->max.i;
         out->has |= LB_MIN_I | LB_MAX_I;
         break;
     }
     return LB_OK;
 }
 
-static lb_status survey_column_stats(const survey *s, const survey_column *c, lb_str name, const char *type, lb_colstat *out,
-                                     lb_error *err)
+/* Statistics of a column, or of a part of it in one block. */
+static lb_status survey_column_stats(const survey *s, const survey_column *c, const char *type,
+                                     const delim_column *seen, const survey_bounds *bounds, lb_colstat *out, lb_error *err)
 {
     bool declared = c->declared.type != NULL && c->declared.target.storage != DELIM_TEXT;
 
-    if (!declared)
-        return delim_column_stats(&c->seen, name, type, &s->r->values, c->bounds, s->arena, out, err);
-    LB_TRY(delim_column_stats(&c->seen, name, type, &s->r->values, false, s->arena, out, err));
-    return c->bounds ? survey_declared_bounds(&c->declared, s->arena, out, err) : LB_OK;
+    LB_TRY(delim_column_stats(seen, c->name, type, c->bounds && !declared, s->arena, out, err));
+    return c->bounds && declared ? survey_declared_bounds(&c->declared.target, bounds, s->arena, out, err) : LB_OK;
 }
 
-static lb_status survey_field(survey *s, struct ArrowSchema *field, size_t column, lb_str name, lb_str original,
-                              const char **type, lb_error *err)
+static lb_status survey_field(survey *s, struct ArrowSchema *field, const survey_column *c, const char **type,
+                              lb_error *err)
 {
-    const survey_column *c = &s->columns[column];
     char words[DELIM_TYPE_TEXT];
 
-    if (c->declared.type != NULL) {
-        *type = c->declared.type;
-    } else {
+    if (c->declared.type == NULL)
         delim_column_type(&c->seen, &s->r->values, words);
-        *type = lb_arena_copy(s->arena, lb_str_of(words));
-        if (*type == NULL)
-            return lb_arena_fail(s->arena, err);
-    }
+    *type = lb_arena_copy(s->arena, lb_str_of(c->declared.type != NULL ? c->declared.type : words));
+    if (*type == NULL)
+        return lb_arena_fail(s->arena, err);
     field->release(field);
     LB_TRY(lb_type_of_words(*type, field, err));
-    LB_TRY(lb_schema_set_name(field, name, err));
-    if (original.at != NULL)
-        LB_TRY(lb_schema_set_meta(field, LB_META_ORIGINAL_NAME, original, err));
+    LB_TRY(lb_schema_set_name(field, c->name, err));
+    if (c->original.at != NULL)
+        LB_TRY(lb_schema_set_meta(field, LB_META_ORIGINAL_NAME, c->original, err));
     if (c->declared.type != NULL)
-        LB_TRY(lb_schema_set_meta(field, DELIM_META_DECLARED, LB_STR("true"), err));
+        LB_TRY(lb_schema_set_meta(field, LB_META_DECLARED, LB_STR("true"), err));
     return LB_OK;
 }
 
@@ -458,63 +473,92 @@ static lb_status survey_keep_schema(survey *s, const struct ArrowSchema *schema,
 
 static lb_status survey_fields(survey *s, struct ArrowSchema *schema, lb_entry *out, lb_error *err)
 {
-    lb_str *names, *originals;
-
-    LB_TRY(delim_names(s->header, s->n_header, s->width, s->arena, &names, &originals, err));
     out->columns.items = lb_arena_alloc(s->arena, s->width, sizeof *out->columns.items);
     if (out->columns.items == NULL)
         return lb_arena_fail(s->arena, err);
     for (size_t i = 0; i < s->width; i++) {
+        const survey_column *c = &s->columns[i];
+        lb_colstat *stat = &out->columns.items[out->columns.count];
         const char *type;
-        LB_TRY(survey_field(s, schema->children[i], i, names[i], originals[i], &type, err));
-        if (s->columns[i].bounds)
-            LB_TRY(survey_column_stats(s, &s->columns[i], names[i], type, &out->columns.items[out->columns.count++], err));
+        LB_TRY(survey_field(s, schema->children[i], c, &type, err));
+        if (!c->bounds)
+            continue;
+        LB_TRY(survey_column_stats(s, c, type, &c->seen, &c->declared.bounds, stat, err));
+        out->columns.count++;
+    }
+    return LB_OK;
+}
+
+/* Types of the schema's columns in words. */
+static lb_status survey_types(survey *s, const struct ArrowSchema *schema, const char ***out, lb_error *err)
+{
+    const char **types = lb_arena_alloc(s->arena, s->width, sizeof *types);
+
+    *out = types;
+    for (size_t i = 0; types != NULL && i < s->width; i++) {
+        lb_buf words;
+        lb_buf_init(&words, s->arena->budget);
+        lb_status status = lb_type_words(schema->children[i], false, &words, err);
+        if (status == LB_OK)
+            types[i] = lb_arena_copy(s->arena, (lb_str){ (const char *)words.data, words.size });
+        lb_buf_free(&words);
+        LB_TRY(status);
+        if (types[i] == NULL)
+            return lb_arena_fail(s->arena, err);
+    }
+    return types == NULL ? lb_arena_fail(s->arena, err) : LB_OK;
+}
+
+/* The columns of one closed block, from where survey_close_columns put them. */
+static lb_status survey_block_stats(survey *s, lb_cursor *c, const char *const *types, lb_entry *out, uint32_t *blocks,
+                                    uint32_t *columns, lb_error *err)
+{
+    uint32_t block = lb_cursor_u32(c);
+    uint64_t width = lb_cursor_u64(c);
+
+    if (c->bad || width == 0 || width > s->width)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "what was kept of a block does not read");
+    for (uint64_t i = 0; i < width; i++) {
+        survey_block_column closed = { .declared.any = false };
+        bool read = delim_state_next(c, &closed.seen);
+        if (s->columns[i].declared.type != NULL) {
+            const uint8_t *bounds = lb_cursor_take(c, sizeof closed.declared);
+            if (bounds != NULL)
+                memcpy(&closed.declared, bounds, sizeof closed.declared);
+        }
+        if (!read || c->bad)
+            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "what was kept of block %u does not read", block);
+        uint64_t at = out->block_columns.count++;
+        lb_colstat *stat = &out->block_columns.items[at];
+        blocks[at] = block;
+        columns[at] = (uint32_t)i;
+        LB_TRY(survey_column_stats(s, &s->columns[i], types[i], &closed.seen, &closed.declared, stat, err));
     }
     return LB_OK;
 }
 
 /* Statistics of blocks, under the types that the whole file gave. */
-static lb_status survey_block_stats(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+static lb_status survey_all_block_stats(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
 {
-    size_t n = s->block_columns.size / sizeof(survey_block_column);
-    const survey_block_column *items = (const survey_block_column *)(const void *)s->block_columns.data;
-    uint32_t *blocks = lb_arena_alloc(s->arena, n, sizeof *blocks), *columns = lb_arena_alloc(s->arena, n, sizeof *columns);
+    size_t n = (size_t)s->n_closed;
+    uint32_t *blocks = lb_arena_alloc(s->arena, n, sizeof *blocks);
+    uint32_t *columns = lb_arena_alloc(s->arena, n, sizeof *columns);
+    const char **types;
+    lb_cursor c;
 
     out->block_columns.items = lb_arena_alloc(s->arena, n, sizeof *out->block_columns.items);
     if (blocks == NULL || columns == NULL || out->block_columns.items == NULL)
         return lb_arena_fail(s->arena, err);
-    for (size_t i = 0; i < n; i++) {
-        const struct ArrowSchema *field = schema->children[items[i].column];
-        lb_str name = { lb_arena_copy(s->arena, lb_str_of(field->name)), strlen(field->name) };
-        lb_buf words;
-        if (name.at == NULL)
-            return lb_arena_fail(s->arena, err);
-        lb_buf_init(&words, s->arena->budget);
-        lb_status status = lb_type_words(field, false, &words, err);
-        if (status == LB_OK)
-            status = delim_column_stats(&items[i].seen, name, lb_buf_text(&words), &s->r->values, true, s->arena,
-                                        &out->block_columns.items[i], err);
-        lb_buf_free(&words);
-        LB_TRY(status);
-        blocks[i] = items[i].block;
-        columns[i] = items[i].column;
-    }
-    out->block_columns.count = n;
+    LB_TRY(survey_types(s, schema, &types, err));
+    lb_cursor_init(&c, s->closed.data, s->closed.size, 0);
+    while (out->block_columns.count < n)
+        LB_TRY(survey_block_stats(s, &c, types, out, blocks, columns, err));
     out->block_of_column = blocks;
     out->column_of_column = columns;
     return LB_OK;
 }
 
-static void survey_merge_blocks(survey *s)
-{
-    size_t n = s->block_columns.size / sizeof(survey_block_column);
-    const survey_block_column *items = (const survey_block_column *)(const void *)s->block_columns.data;
-
-    for (size_t i = 0; i < n; i++)
-        delim_column_merge(&s->columns[items[i].column].seen, &items[i].seen);
-}
-
-static lb_status survey_check_declared(survey *s, const struct ArrowSchema *schema, lb_error *err)
+static void survey_check_declared(const survey *s, const struct ArrowSchema *schema)
 {
     const lb_read_options *o = s->r->options;
 
@@ -526,20 +570,19 @@ static lb_status survey_check_declared(survey *s, const struct ArrowSchema *sche
         if (!found)
             lb_note(s->r->cx, "%s has no column '%s', which --column declares", s->r->store->path, o->columns[i].name);
     }
-    return err == NULL ? LB_OK : err->code;
 }
 
 static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
 {
     struct ArrowSchema schema = { 0 };
 
-    survey_merge_blocks(s);
+    survey_count_nulls(s);
     LB_TRY(lb_schema_struct(&schema, (int64_t)s->width, err));
     lb_status status = survey_fields(s, &schema, out, err);
     if (status == LB_OK)
-        status = survey_check_declared(s, &schema, err);
+        survey_check_declared(s, &schema);
     if (status == LB_OK && s->options->stats == LB_STATS_BLOCKS)
-        status = survey_block_stats(s, &schema, out, err);
+        status = survey_all_block_stats(s, &schema, out, err);
     if (status == LB_OK)
         status = survey_keep_schema(s, &schema, out, err);
     schema.release(&schema);
@@ -576,7 +619,8 @@ static void survey_begin(survey *s, lb_reader *r, const lb_survey_options *optio
     *s = (survey){ .r = r, .options = options, .arena = arena };
     lb_buf_init(&s->scratch, budget);
     lb_buf_init(&s->column_bytes, budget);
-    lb_buf_init(&s->block_columns, budget);
+    lb_buf_init(&s->open_bytes, budget);
+    lb_buf_init(&s->closed, budget);
     lb_buf_init(&s->state, budget);
     lb_block_builder_init(&s->blocks, budget);
     s->structure_only = r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
@@ -599,7 +643,9 @@ static lb_status survey_end(survey *s, lb_status status, lb_entry *out, lb_error
     delim_records_close(&s->records);
     lb_buf_free(&s->scratch);
     lb_buf_free(&s->column_bytes);
-    lb_buf_free(&s->block_columns);
+    lb_buf_free(&s->open_bytes);
+    lb_buf_free(&s->closed);
+    delim_namer_free(&s->namer);
     lb_buf_free(&s->state);
     lb_block_builder_free(&s->blocks);
     return status;
@@ -636,12 +682,9 @@ static lb_status survey_restore(survey *s, const lb_entry *known, uint64_t *bloc
     if (*block == UINT64_MAX || known->blocks.first_row[*block] != row || width < s->width)
         return LB_OK;
     s->rows = row;
-    if (width > s->width || !s->has_width) {
-        LB_TRY(survey_widen(s, width, err));
-        LB_TRY(survey_settle_columns(s, err));
-    }
+    LB_TRY(survey_widen(s, width, err));
     for (size_t i = 0; i < width; i++)
-        if (!delim_state_next(&c, &s->columns[i].seen))
+        if (!delim_state_next(&c, &s->columns[i].seen) || delim_column_values(&s->columns[i].seen) > row)
             return LB_OK;
     *read = true;
     return lb_buf_append(&s->state, known->open_state.at, known->open_state.size, err);

@@ -25,6 +25,9 @@ static const struct {
     { "a|b;c,d\n", 0, "psv" },
     { "a\tb|c;d,e\n", 0, "tsv" },
     { "a\n1,2\n", 0, "csv" },
+    { "a,b\r1;2\r", 0, "csv" },
+    { "a;b\r\n1|2\r\n", 0, "txt" },
+    { "a\r1\t2\r", 0, "csv" },
     { "just text", 0, "csv" },
     { "\xEF\xBB\xBF"
       "a;b\n",

@@ -654,7 +654,7 @@ static const struct {
     { "a\nx\n\"b\n\nc\xED\xA0\x80\"\n", NULL, NULL, 9, 1, 3, "0xED", "--encoding" },
     { "a\n\x81x\n", "WINDOWS-1252", NULL, 2, 0, 2, "0x81 is not valid WINDOWS-1252 here",
       "may have another encoding" },
-    { "a\n1\nx\n", NULL, "int64", 4, 1, 3, "\"x\" does not read as int64", "--column NAME=TYPE" },
+    { "a\n1\nx\n", NULL, "int64", 4, 1, 3, "column 'a': \"x\" does not read as int64", "--column NAME=TYPE" },
     { "a\n-128\n127\n128\n", NULL, "int8", 11, 2, 4, "\"128\" does not read as int8", "--column NAME=TYPE" },
     { "a\n-129\n", NULL, "int8", 2, 0, 2, "\"-129\" does not read as int8", "--column NAME=TYPE" },
     { "a\n300\n", NULL, "uint8", 2, 0, 2, "\"300\" does not read as uint8", "--column NAME=TYPE" },
@@ -781,6 +781,47 @@ static void scan_beyond_a_sample(void **state)
     close_bytes(&f);
 }
 
+/* Records of another width behind the sample are told of as those in it are. */
+static void scan_ragged_beyond_a_sample(void **state)
+{
+    static const struct {
+        const char *more;
+        bool ragged_null;
+        lb_status status;
+        const char *says, *hint;
+    } rows[] = {
+        { "3\n", false, LB_CORRUPT, "a record of 1 field where 2 are expected", "--ragged null" },
+        { "3,4,5\n", false, LB_CORRUPT, "a record of 3 fields where 2 are expected", "--ragged null" },
+        { "\"3,4\n5,6\n", false, LB_CORRUPT, "a record of 1 field where 2 are expected", "never closed" },
+        { "3,4\n", false, LB_OK, "", "" },
+        { "3\n", true, LB_OK, "", "" },
+        { "3,4,5\n", true, LB_CORRUPT, "a record of 3 fields where the first part of the file has 2",
+          "--types proven" },
+    };
+    lb_survey_options how = survey_options(2, 4, LB_STATS_ALL);
+
+    (void)state;
+    how.sample_bytes = 8;
+    for (size_t i = 0; i < LB_COUNT_OF(rows); i++) {
+        const lb_read_options options = { .set = LB_OPT_RAGGED, .ragged_null = rows[i].ragged_null };
+        char text[64];
+        lb_error err;
+        uint64_t n;
+        opened f;
+        size_t size = (size_t)snprintf(text, sizeof text, "a,b\n1,2\n2,3\n%s", rows[i].more);
+        open_bytes(&f, &lb_format_csv, (const uint8_t *)text, size, &options, &how);
+        assert_int_equal(f.status, LB_OK);
+        assert_true(f.entry.total_rows == LB_ROWS_UNKNOWN);
+        assert_int_equal(scan_known(&f.entry, text, 0, 9, &n, &err), rows[i].status);
+        assert_string_equal(err.message, rows[i].says);
+        if (strstr(err.hint, rows[i].hint) == NULL)
+            fail_msg("row %zu hints %s", i, err.hint);
+        if (rows[i].status != LB_OK)
+            assert_true(err.offset == 12 && err.row == 2 && err.line == 4);
+        close_bytes(&f);
+    }
+}
+
 /* ---------------------------------------------------------------- declared types */
 
 static const struct {
@@ -831,6 +872,56 @@ static void scan_declared(void **state)
     }
 }
 
+/* NaN is counted and bounds nothing; bounds of blocks are those of the declared type, too. */
+static void scan_counts_nan_of_declared(void **state)
+{
+    static const char text[] = "a\nNaN\n0.0\n-0.0\n1\n\"\"\nnan\nNaN\n2.5\n";
+    static const char *const types[] = { "float64", "float32" };
+    const lb_survey_options how = survey_options(4, 3, LB_STATS_BLOCKS);
+
+    (void)state;
+    for (size_t i = 0; i < LB_COUNT_OF(types); i++) {
+        lb_column_decl column = { "a", types[i] };
+        const lb_read_options options = { .n_columns = 1, .columns = &column, .value_set = LB_VAL_COLUMN };
+        opened f;
+        open_bytes(&f, &lb_format_csv, (const uint8_t *)text, sizeof text - 1, &options, &how);
+        if (f.status != LB_OK)
+            fail_msg("%s: %s", types[i], f.err.message);
+        const lb_colstat *s = &f.entry.columns.items[0], *b = f.entry.block_columns.items;
+        assert_true(s->has_nan_count && s->nan_count == 3 && s->null_count == 1);
+        assert_true(s->has == (LB_MIN_F | LB_MAX_F) && s->min_f == 0 && __builtin_signbit(s->min_f) && s->max_f == 2.5);
+        assert_int_equal(f.entry.block_columns.count, 2);
+        assert_true(b[0].has_nan_count && b[0].nan_count == 1 && b[0].null_count == 0);
+        assert_true(b[0].has == (LB_MIN_F | LB_MAX_F) && b[0].max_f == 1 && __builtin_signbit(b[0].min_f));
+        assert_true(b[1].nan_count == 2 && b[1].null_count == 1 && b[1].min_f == 2.5 && b[1].max_f == 2.5);
+        close_bytes(&f);
+    }
+}
+
+/* A declared decimal is bounded by all values that read so, however they are written. */
+static void scan_bounds_declared_blocks(void **state)
+{
+    static const char text[] = "a\n1\n2.5\n-3\n007\n";
+    lb_column_decl column = { "a", "decimal(5,2)" };
+    const lb_read_options options = { .n_columns = 1, .columns = &column, .value_set = LB_VAL_COLUMN };
+    const lb_survey_options how = survey_options(2, 3, LB_STATS_BLOCKS);
+    static const int64_t want[] = { 100, 250, -300, 700 };
+    opened f;
+
+    (void)state;
+    open_bytes(&f, &lb_format_csv, (const uint8_t *)text, sizeof text - 1, &options, &how);
+    assert_int_equal(f.status, LB_OK);
+    assert_int_equal(f.entry.block_columns.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const lb_colstat *s = &f.entry.block_columns.items[i];
+        assert_int_equal(s->has, LB_MIN_B | LB_MAX_B);
+        assert_true(s->min_b.size == 16 && s->max_b.size == 16);
+        assert_int_equal((int16_t)((uint8_t)s->min_b.at[14] << 8 | (uint8_t)s->min_b.at[15]), want[2 * i]);
+        assert_int_equal((int16_t)((uint8_t)s->max_b.at[14] << 8 | (uint8_t)s->max_b.at[15]), want[2 * i + 1]);
+    }
+    close_bytes(&f);
+}
+
 static int make_context(void **state)
 {
     (void)state;
@@ -852,6 +943,9 @@ int main(void)
         cmocka_unit_test(scan_errors_have_places),
         cmocka_unit_test(scan_notices_changes),
         cmocka_unit_test(scan_beyond_a_sample),
+        cmocka_unit_test(scan_ragged_beyond_a_sample),
+        cmocka_unit_test(scan_counts_nan_of_declared),
+        cmocka_unit_test(scan_bounds_declared_blocks),
         cmocka_unit_test(scan_declared),
         cmocka_unit_test(scan_block_statistics),
         cmocka_unit_test(scan_utf16),
