@@ -43,12 +43,16 @@ function(lakebed_embed NAME)
     set(LAKEBED_EMBEDDED_OBJECTS ${LAKEBED_EMBEDDED_OBJECTS} $<TARGET_OBJECTS:${NAME}> PARENT_SCOPE)
 endfunction()
 
-# A fetched source with a mistake mended: a copy in the build folder where NEW stands for OLD, or the same text where a later
-# release has no such place. VARIABLE gets its path; it may be mended again.
-function(lakebed_mend VARIABLE SOURCE OLD NEW)
+# A fetched source with mistakes mended: a copy in the build folder, where of each two texts that follow the second stands for
+# the first. A later release that lacks the first stays as it is. VARIABLE gets the path.
+function(lakebed_mend VARIABLE SOURCE)
     file(READ "${SOURCE}" text)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${SOURCE}")
-    string(REPLACE "${OLD}" "${NEW}" text "${text}")
+    math(EXPR last "${ARGC} - 2")
+    foreach(i RANGE 2 ${last} 2)
+        math(EXPR next "${i} + 1")
+        string(REPLACE "${ARGV${i}}" "${ARGV${next}}" text "${text}")
+    endforeach()
     get_filename_component(file "${SOURCE}" NAME)
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/mended/${file}" CONTENT "@text@" @ONLY)
     set(${VARIABLE} "${PROJECT_BINARY_DIR}/mended/${file}" PARENT_SCOPE)
@@ -88,23 +92,36 @@ elseif(EXISTS "${deps}/nanoarrow/VERSION")
     configure_file("${root}/src/nanoarrow/nanoarrow_config.h.in" "${generated}/nanoarrow/nanoarrow_config.h")
     target_include_directories(lakebed_embedded_headers SYSTEM INTERFACE
         "${root}/src" "${generated}" "${root}/flatcc/include")
-    # Where memory ran out, a list was used that was not there, and a table was kept of which only half had been made.
+    # Where memory ran out, things were used that were not there, kept half made, or forgotten.
     lakebed_mend(mended_array "${root}/src/nanoarrow/common/array.c"
         "  for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;"
         "  if (private_data->buffer_data == NULL) {\n    ArrowFree(private_data);\n    array->release = NULL;\n    return ENOMEM;\n  }
-  for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;")
+  for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;"
+        "  memset(array->children, 0, n_children * sizeof(struct ArrowArray*));"
+        "  memset(array->children, 0, n_children * sizeof(struct ArrowArray*));\n  array->n_children = n_children;"
+        "  NANOARROW_RETURN_NOT_OK(ArrowArrayInitFromArrayView(array, &array_view, error));\n  if (array_view.storage_type"
+        "  int made = ArrowArrayInitFromArrayView(array, &array_view, error);
+  if (made != NANOARROW_OK) {\n    ArrowArrayViewReset(&array_view);\n    return made;\n  }\n  if (array_view.storage_type")
+    lakebed_mend(mended_utils "${root}/src/nanoarrow/common/utils.c"
+        "  return (uint8_t*)ArrowRealloc(ptr, new_size);"
+        "  uint8_t* moved = (uint8_t*)ArrowRealloc(ptr, new_size);
+  if (moved == NULL && new_size > 0) {\n    ArrowFree(ptr);\n  }\n  return moved;")
+    lakebed_mend(mended_writer "${root}/src/nanoarrow/ipc/writer.c"
+        "  NANOARROW_RETURN_NOT_OK(ArrowIpcEncoderInit(&private->encoder));"
+        "  int made = ArrowIpcEncoderInit(&private->encoder);
+  if (made != NANOARROW_OK) {\n    ArrowFree(private);\n    return made;\n  }")
     lakebed_mend(mended_builder "${root}/flatcc/src/runtime/builder.c"
         "vt_size, 0))) {\n                return -1;"
         "vt_size, 0))) {\n                *pvd_head = vd->next;\n                return 0;")
     set(sources)
-    foreach(name common/schema common/array_stream common/utils
-            ipc/codecs ipc/decoder ipc/encoder ipc/reader ipc/writer)
+    foreach(name common/schema common/array_stream
+            ipc/codecs ipc/decoder ipc/encoder ipc/reader)
         list(APPEND sources "${root}/src/nanoarrow/${name}.c")
     endforeach()
     foreach(name emitter verifier refmap)
         list(APPEND sources "${root}/flatcc/src/runtime/${name}.c")
     endforeach()
-    lakebed_embed(lakebed_nanoarrow ${sources} "${mended_array}" "${mended_builder}")
+    lakebed_embed(lakebed_nanoarrow ${sources} "${mended_array}" "${mended_utils}" "${mended_writer}" "${mended_builder}")
     target_compile_options(lakebed_nanoarrow PRIVATE -include "${PROJECT_SOURCE_DIR}/src/column/flat_memory.h")
     target_link_libraries(lakebed_nanoarrow PRIVATE lakebed_embedded_headers)
 else()
