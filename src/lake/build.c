@@ -188,36 +188,53 @@ static lb_status build_start(build *b, lb_context *cx, const char *dir, const lb
 
 /* ---------------------------------------------------------------- the two ways */
 
-static bool build_append(void *buf, const void *bytes, size_t size)
+typedef struct build_bytes {
+    lb_buf bytes;
+    lb_error why;                /* what kept them from growing: the writer only learns that it was refused */
+} build_bytes;
+
+static bool build_append(void *user, const void *bytes, size_t size)
 {
-    return lb_buf_append(buf, bytes, size, NULL) == LB_OK;
+    build_bytes *to = user;
+
+    return lb_buf_append(&to->bytes, bytes, size, &to->why) == LB_OK;
+}
+
+static lb_status build_write(const build *b, lb_entry **entries, size_t n, build_bytes *to, lb_error *err)
+{
+    const lb_lake_write how = build_how(b);
+    lb_status status = lb_lake_write_map(&how, entries, n, build_append, to, err);
+
+    if (to->why.code == LB_OK)
+        return status;
+    if (err != NULL)
+        *err = to->why;
+    return to->why.code;
 }
 
 lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
                                lb_map **out, lb_error *err)
 {
     lb_entry **entries = NULL;
+    build_bytes made = { .why = LB_ERROR_INIT };
     size_t n = 0;
-    lb_buf bytes;
     build b;
 
     *out = NULL;
-    lb_buf_init(&bytes, &cx->budget);
+    lb_buf_init(&made.bytes, &cx->budget);
     lb_status status = build_start(&b, cx, dir, options, false, err);
     b.over = over;
     if (status == LB_OK)
         status = build_discover(&b, err);
     if (status == LB_OK)
         status = build_entries(&b, &entries, &n, err);
-    if (status == LB_OK) {
-        const lb_lake_write how = build_how(&b);
-        status = lb_lake_write_map(&how, entries, n, build_append, &bytes, err);
-    }
+    if (status == LB_OK)
+        status = build_write(&b, entries, n, &made, err);
     free(entries);
     build_free(&b);
     if (status == LB_OK)
-        return lb_map_load_bytes(&bytes, dir, out, err);
-    lb_buf_free(&bytes);
+        return lb_map_load_bytes(&made.bytes, dir, out, err);
+    lb_buf_free(&made.bytes);
     return status;
 }
 
