@@ -294,7 +294,7 @@ bool lb_unregister_format(lb_context *cx, const char *ext)
 
 /* ---------------------------------------------------------------- listing */
 
-/* Words of a list, made once for each handler: the lists are constant. */
+/* Words of a list, with blanks between; cut where they do not fit. */
 static void handlers_join(const char *const *words, char *out, size_t cap)
 {
     size_t at = 0;
@@ -306,7 +306,7 @@ static void handlers_join(const char *const *words, char *out, size_t cap)
 
 static void handlers_info(const lb_format *format, lb_format_info *out)
 {
-    /* All handlers of a family share these lists, so a thread may lend one text a call. */
+    /* Made anew by each call: what is lent lives until the thread asks for another handler. */
     static _Thread_local char extensions[128], options[512];
 
     handlers_join(format->extensions, extensions, sizeof extensions);
