@@ -15,6 +15,8 @@
 /* Field metadata key of a column typed by its values: some integer is beyond 2^53, or some date or timestamp beyond what
  * nanoseconds hold. Says how the column may meet others where no statistics are kept. */
 #define LB_META_WIDE "lakebed.wide"
+/* The same of some integer below zero. */
+#define LB_META_NEGATIVE "lakebed.negative"
 
 /* Append a type in words: `int64`, `{"list":"int64"}`; `quoted`: simple ones in JSON quotes. Every Arrow type has words;
  * extension types give those of their storage, but arrow.uuid gives uuid. Errors: NOMEM, CORRUPT (a schema that is none). */

@@ -10,7 +10,8 @@
 typedef struct united {
     struct ArrowSchema field;
     bool inferred;
-    bool conflict, wide;         /* wide: LB_META_WIDE of some file */
+    bool conflict;
+    bool wide, negative;         /* LB_META_WIDE, LB_META_NEGATIVE of some file */
     lb_str words;                /* the type, in the arena */
     lb_colstat stat;             /* of all files so far, in the column's type; strings in the arena */
     bool stat_known;             /* every file that has the column gave its statistics */
@@ -369,16 +370,16 @@ static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema
     return status;
 }
 
-static bool unite_is_wide(const struct ArrowSchema *field)
+static bool unite_has_mark(const struct ArrowSchema *field, const char *key)
 {
     lb_str value;
 
-    return lb_schema_get_meta(field, LB_META_WIDE, &value);
+    return lb_schema_get_meta(field, key, &value);
 }
 
 /* Bounds of a column typed by its values, as far as its meeting others depends on them: so that it does not depend on which
  * statistics are kept. */
-static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide)
+static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide, bool negative)
 {
     static const int64_t exact = (int64_t)1 << 53, days = INT64_MAX / 1000000000 / 86400, micros = INT64_MAX / 1000;
     lb_colstat facts = { .has = LB_MIN_I | LB_MAX_I };
@@ -392,7 +393,7 @@ static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide)
         most = micros;
     else if (strcmp(field->format, "L") == 0)
         return (lb_colstat){ .has = LB_MIN_U | LB_MAX_U, .max_u = UINT64_MAX };
-    facts.min_i = -most;
+    facts.min_i = negative || strcmp(field->format, "l") != 0 ? -most : 0;
     facts.max_i = most;
     return facts;
 }
@@ -400,7 +401,8 @@ static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide)
 static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_colstat *stat, const lb_entry *entry,
                             lb_error *err)
 {
-    const lb_colstat facts_a = unite_facts(&c->field, c->wide), facts_b = unite_facts(field, unite_is_wide(field));
+    const bool wide = unite_has_mark(field, LB_META_WIDE), negative = unite_has_mark(field, LB_META_NEGATIVE);
+    const lb_colstat facts_a = unite_facts(&c->field, c->wide, c->negative), facts_b = unite_facts(field, wide, negative);
     const lb_column_side a = { &c->field, c->inferred, c->inferred ? &facts_a : c->stat_known ? &c->stat : NULL };
     bool inferred = lb_entry_is_inferred(entry, field);
     const lb_column_side b = { field, inferred, inferred ? &facts_b : stat };
@@ -417,7 +419,8 @@ static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *fi
     if (null_before && !null_now)
         c->first_file = entry->rel_path;
     c->inferred = null_before ? b.inferred : null_now ? c->inferred : c->inferred && b.inferred;
-    c->wide |= unite_is_wide(field);
+    c->wide |= wide;
+    c->negative |= negative;
     return unite_set_field(u, c, &made, err);
 }
 
@@ -444,7 +447,8 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
     united *c = &unite_columns(u)[column];
     if (is_new) {
         c->inferred = lb_entry_is_inferred(entry, field);
-        c->wide = unite_is_wide(field);
+        c->wide = unite_has_mark(field, LB_META_WIDE);
+        c->negative = unite_has_mark(field, LB_META_NEGATIVE);
         c->first_file = (lb_str){ lb_arena_copy(&u->arena, entry->rel_path), entry->rel_path.size };
         if (c->first_file.at == NULL)
             return lb_arena_fail(&u->arena, err);

@@ -203,6 +203,9 @@ static inline lb_str delim_trim(lb_str v, bool quoted)
 /* The column's type in words: the join of all that was seen. */
 void delim_column_type(const delim_column *c, const delim_values *values, char out[DELIM_TYPE_TEXT]);
 
+/* LB_META_WIDE of the column under its type. */
+bool delim_column_is_wide(const delim_column *c, const char *type);
+
 /* Statistics under the type in words that the column got in the end. `name` and `type` are lent to `out`. */
 lb_status delim_column_stats(const delim_column *c, lb_str name, const char *type, bool bounds, lb_arena *arena,
                              lb_colstat *out, lb_error *err);

@@ -405,6 +405,25 @@ void delim_column_type(const delim_column *c, const delim_values *values, char o
         infer_number_type(c, values, out);
 }
 
+static bool infer_day_fits_ns(int32_t day)
+{
+    return infer_fits_ns((struct delim_instant){ (int64_t)day * 86400, 0 });
+}
+
+bool delim_column_is_wide(const delim_column *c, const char *type)
+{
+    int place = strstr(type, ",UTC]") != NULL ? AT_UTC : AT_TIMESTAMP;
+    bool wide_dates = c->seen[DELIM_KIND_DATE] != 0 && !(infer_day_fits_ns(c->min_date) && infer_day_fits_ns(c->max_date));
+
+    if (strcmp(type, "int64") == 0)
+        return infer_largest_int(c) > (uint64_t)INFER_EXACT_IN_DOUBLE;
+    if (strcmp(type, "date") == 0)
+        return wide_dates;
+    if (strncmp(type, "timestamp", 9) != 0)
+        return false;
+    return wide_dates || !infer_fits_ns(c->min_at[place]) || !infer_fits_ns(c->max_at[place]);
+}
+
 /* ---------------------------------------------------------------- statistics */
 
 static void infer_int_bounds(lb_colstat *out, int64_t min, int64_t max)

@@ -452,8 +452,11 @@ static lb_status survey_field(survey *s, struct ArrowSchema *field, const survey
     if (c->original.at != NULL)
         LB_TRY(lb_schema_set_meta(field, LB_META_ORIGINAL_NAME, c->original, err));
     if (c->declared.type != NULL)
-        LB_TRY(lb_schema_set_meta(field, LB_META_DECLARED, LB_STR("true"), err));
-    return LB_OK;
+        return lb_schema_set_meta(field, LB_META_DECLARED, LB_STR("true"), err);
+    if (delim_column_is_wide(&c->seen, *type))
+        LB_TRY(lb_schema_set_meta(field, LB_META_WIDE, LB_STR("true"), err));
+    bool negative = strcmp(*type, "int64") == 0 && c->seen.seen[DELIM_KIND_INT] != 0 && c->seen.min_i < 0;
+    return negative ? lb_schema_set_meta(field, LB_META_NEGATIVE, LB_STR("true"), err) : LB_OK;
 }
 
 static lb_status survey_keep_schema(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
