@@ -14,7 +14,7 @@ configure = cmake -S . -B $(1) $(call generator,$(1)) $(2) $(CMAKE_OPTIONS) --lo
 build = cmake --build $(1) -j $(JOBS)
 ctest = ctest --test-dir $(1) -j $(JOBS) --output-on-failure --no-tests=error
 
-.PHONY: all setup demo check check-asan check-tsan bench fuzz lint format install clean distclean help
+.PHONY: all setup demo check check-asan check-faults check-tsan bench fuzz lint format install clean distclean help
 
 all:    ## build build/lakebed, build/liblakebed.a and build/liblakebed.so
 	@$(call configure,build)
@@ -37,6 +37,11 @@ check-asan:    ## all tests under the address and undefined-behaviour sanitizers
 	@$(call configure,build-asan,"-DLAKEBED_SANITIZE=address;undefined")
 	@$(call build,build-asan) --target all lakebed_tests
 	@$(call ctest,build-asan)
+
+check-faults:    ## every system call and allocation fails in turn (minutes)
+	@tools/setup.sh --tests
+	@$(call configure,build)
+	@$(call build,build) --target lakebed_faults
 
 check-tsan:    ## all tests under the thread sanitizer
 	@tools/setup.sh --tests
