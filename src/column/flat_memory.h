@@ -15,7 +15,8 @@ void *lb_flat_calloc(size_t count, size_t size);
 void lb_flat_begin(void);
 bool lb_flat_failed(void);
 
-/* What flatcc takes instead of its own. */
+/* What flatcc takes instead of its own; and refused memory is no reason to end the process. */
+#define FLATCC_BUILDER_ASSERT_ON_ERROR 0
 #define FLATCC_ALLOC lb_flat_alloc
 #define FLATCC_REALLOC lb_flat_realloc
 #define FLATCC_CALLOC lb_flat_calloc

@@ -339,7 +339,8 @@ bool lb_saver_write(void *saver, const void *bytes, size_t size)
 /* Some file systems cannot sync (what they cannot do cannot be asked for); pipes and devices neither. */
 static bool save_sync(int fd)
 {
-    return TEMP_FAILURE_RETRY(fsync(fd)) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS || errno == EBADF;
+    return TEMP_FAILURE_RETRY(fsync(fd)) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ||
+           errno == EBADF;
 }
 
 lb_status lb_sync_dir(int fd, const char *path, lb_error *err)
