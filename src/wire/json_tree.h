@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* As json_loadb. NULL: the text is bad, or there is no memory. */
+/* As json_loadb, at twice its cost. NULL: the text is bad, or there is no memory. */
 json_t *lb_json_load(const char *text, size_t size, size_t flags, json_error_t *why);
 
 /* As json_dumps: NULL where memory is wanting, else the text of all of `json`, freed by free(). */
