@@ -9,9 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const encodings[] = { "",          "UTF-16LE",   "UTF-16BE", "UTF-32LE", "ISO-8859-1", "WINDOWS-1252",
-                                         "SHIFT_JIS", "GB18030",    "EUC-JP",   "EUC-KR",   "BIG5",       "WINDOWS-1255",
-                                         "WINDOWS-1258", "BIG5-HKSCS", "EUC-JISX0213", "GBK" };
+static const char *const encodings[] = {
+    "",       "UTF-16LE", "UTF-16BE", "UTF-32LE",     "ISO-8859-1",   "WINDOWS-1252", "SHIFT_JIS",    "GB18030",
+    "EUC-JP", "EUC-KR",   "BIG5",     "WINDOWS-1255", "WINDOWS-1258", "BIG5-HKSCS",   "EUC-JISX0213", "GBK"
+};
 
 static void require(bool good)
 {

@@ -114,15 +114,17 @@ LB_API const char *lb_status_text(lb_status status);
  * `hint`, where not empty, what to do next. */
 typedef struct lb_error {
     lb_status code;
-    int64_t offset;    /* byte in the file named by path; -1 where it does not apply */
-    int64_t row;       /* row of that file, from 0; -1 */
-    int64_t line;      /* physical line of that file, from 1; -1 */
-    char path[512];    /* empty where no file is concerned */
+    int64_t offset; /* byte in the file named by path; -1 where it does not apply */
+    int64_t row;    /* row of that file, from 0; -1 */
+    int64_t line;   /* physical line of that file, from 1; -1 */
+    char path[512]; /* empty where no file is concerned */
     char message[512];
     char hint[256];
 } lb_error;
 
+/* clang-format off */
 #define LB_ERROR_INIT { LB_OK, -1, -1, -1, "", "", "" }
+/* clang-format on */
 
 /* ---------------------------------------------------------------- context */
 
@@ -138,11 +140,11 @@ typedef void (*lb_note_fn)(void *user, const char *note);
 
 typedef struct lb_context_options {
     size_t struct_size;
-    unsigned threads;         /* 0: one a core */
-    uint64_t memory_limit;    /* bytes; 0: half of the machine's memory, or of the process's limit if less */
-    lb_progress_fn progress;  /* may be NULL */
-    lb_note_fn note;          /* may be NULL */
-    void *user;               /* handed to both */
+    unsigned threads;        /* 0: one a core */
+    uint64_t memory_limit;   /* bytes; 0: half of the machine's memory, or of the process's limit if less */
+    lb_progress_fn progress; /* may be NULL */
+    lb_note_fn note;         /* may be NULL */
+    void *user;              /* handed to both */
 } lb_context_options;
 
 /* Make a context; `options` may be NULL. Errors: USAGE, NOMEM. */
@@ -158,11 +160,11 @@ LB_API void lb_context_cancel(lb_context *cx);
 
 typedef struct lb_format_info {
     size_t struct_size;
-    const char *name;         /* "csv" */
-    const char *extensions;   /* "csv" or "parquet pq" */
-    const char *locator;      /* as in the map: "record", "row_group" … */
-    const char *options;      /* names of the read options it takes, separated by blanks */
-    bool dynamic;             /* registered at run time */
+    const char *name;       /* "csv" */
+    const char *extensions; /* "csv" or "parquet pq" */
+    const char *locator;    /* as in the map: "record", "row_group" … */
+    const char *options;    /* names of the read options it takes, separated by blanks */
+    bool dynamic;           /* registered at run time */
 } lb_format_info;
 
 /* Number of formats this context knows, and the one at `index`; lends its strings until the same thread asks
@@ -187,9 +189,9 @@ LB_API bool lb_unregister_format(lb_context *cx, const char *ext);
 typedef struct lb_read_options lb_read_options;
 
 typedef struct lb_option_info {
-    const char *name;      /* "delimiter" */
-    const char *value;     /* what stands for the value in a help text, "D"; NULL: a flag */
-    const char *help;      /* one line */
+    const char *name;  /* "delimiter" */
+    const char *value; /* what stands for the value in a help text, "D"; NULL: a flag */
+    const char *help;  /* one line */
     bool structural;
     bool repeatable;
 } lb_option_info;
@@ -213,56 +215,56 @@ typedef enum lb_fingerprint { LB_FINGERPRINT_METADATA, LB_FINGERPRINT_BLAKE3 } l
 /* How a map is built. Lists of strings end in NULL; all are copied. */
 typedef struct lb_map_options {
     size_t struct_size;
-    uint64_t stride;                  /* rows a checkpoint block; 0: 65,536 */
+    uint64_t stride; /* rows a checkpoint block; 0: 65,536 */
     lb_fingerprint fingerprint;
-    const char *stats;                /* "all" (also NULL), "none", "block", or "NAME,NAME,…" */
-    bool record_errors;               /* keep a file that cannot be read as an entry with its error (LB_OK) */
-    bool hidden;                      /* also take directories whose name begins with a dot */
-    bool no_compressed;               /* leave compressed files out */
-    bool by_products;                 /* also take _metadata, _SUCCESS and their like */
-    bool detect;                      /* accept a delimiter or encoding found by looking */
-    bool interop_full;                /* fill the reference reader's JSON columns */
-    bool pages;                       /* store page positions of Parquet files */
-    const char *const *include;       /* globs on the path below the root; none: everything */
+    const char *stats;          /* "all" (also NULL), "none", "block", or "NAME,NAME,…" */
+    bool record_errors;         /* keep a file that cannot be read as an entry with its error (LB_OK) */
+    bool hidden;                /* also take directories whose name begins with a dot */
+    bool no_compressed;         /* leave compressed files out */
+    bool by_products;           /* also take _metadata, _SUCCESS and their like */
+    bool detect;                /* accept a delimiter or encoding found by looking */
+    bool interop_full;          /* fill the reference reader's JSON columns */
+    bool pages;                 /* store page positions of Parquet files */
+    const char *const *include; /* globs on the path below the root; none: everything */
     const char *const *exclude;
-    const lb_read_options *read;      /* for all files; may be NULL */
-    const char *const *set;           /* "GLOB:name=value,name=value", later ones win */
+    const lb_read_options *read; /* for all files; may be NULL */
+    const char *const *set;      /* "GLOB:name=value,name=value", later ones win */
 } lb_map_options;
 
 typedef struct lb_map_info {
     size_t struct_size;
-    uint64_t files, rows, bytes;      /* over all entries; files with an error count with 0 rows */
-    uint64_t failed;                  /* entries with an error */
+    uint64_t files, rows, bytes; /* over all entries; files with an error count with 0 rows */
+    uint64_t failed;             /* entries with an error */
     uint64_t stride;
     lb_fingerprint fingerprint;
-    int64_t created_ns;               /* Unix time; 0 unknown */
-    int map_schema;                   /* 1, 2 or 3: which layout the file has */
-    bool extended;                    /* written by Lakebed: typed columns */
-    uint64_t file_bytes;              /* of the map itself; 0 before it is saved */
-    const char *options_json;         /* what `bazan.options` holds; "" where it does not stand */
-    const char *writer;               /* lent by the map */
+    int64_t created_ns;       /* Unix time; 0 unknown */
+    int map_schema;           /* 1, 2 or 3: which layout the file has */
+    bool extended;            /* written by Lakebed: typed columns */
+    uint64_t file_bytes;      /* of the map itself; 0 before it is saved */
+    const char *options_json; /* what `bazan.options` holds; "" where it does not stand */
+    const char *writer;       /* lent by the map */
 } lb_map_info;
 
 /* One file of a map. Strings are lent by the map. */
 typedef struct lb_entry_info {
     size_t struct_size;
-    const char *path;                 /* below the root, `/` between */
+    const char *path; /* below the root, `/` between */
     const char *format, *locator;
-    const char *container;            /* NULL: plain */
-    const char *error;                /* NULL: read without one */
-    const char *content_hash;         /* 64 hexadecimal digits, or NULL */
-    uint64_t bytes, rows, first_row;  /* first_row: global */
+    const char *container;           /* NULL: plain */
+    const char *error;               /* NULL: read without one */
+    const char *content_hash;        /* 64 hexadecimal digits, or NULL */
+    uint64_t bytes, rows, first_row; /* first_row: global */
     uint64_t blocks, columns;
     int64_t mtime_ns;
 } lb_entry_info;
 
 typedef struct lb_column_info {
     size_t struct_size;
-    const char *name, *type;          /* type words, as "int64" */
+    const char *name, *type; /* type words, as "int64" */
     bool nullable;
     bool has_stats;
-    int64_t null_count, nan_count;    /* -1 unknown */
-    const char *min, *max;            /* printed; NULL where unknown */
+    int64_t null_count, nan_count; /* -1 unknown */
+    const char *min, *max;         /* printed; NULL where unknown */
     bool min_exact, max_exact;
 } lb_column_info;
 
@@ -288,27 +290,25 @@ LB_API lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *
 LB_API lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err);
 
 /* Column `column` of the entry at `index`; strings live until the map is closed. */
-LB_API lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_column_info *out,
-                               lb_error *err);
+LB_API lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_column_info *out, lb_error *err);
 
 /* Where one row lies. -1 where a thing is unknown. */
 typedef struct lb_place {
     size_t struct_size;
-    const char *path;                 /* below the root, lent by the map */
-    uint64_t entry;                   /* index in the map */
+    const char *path; /* below the root, lent by the map */
+    uint64_t entry;   /* index in the map */
     uint64_t global_row, file_row;
-    int64_t block, row_in_block;      /* -1: no locator */
+    int64_t block, row_in_block; /* -1: no locator */
     int64_t block_first_row, block_rows;
     int64_t block_first_byte, block_bytes;
-    int64_t block_first_line;         /* physical line of the block's first row, from 1 */
+    int64_t block_first_line; /* physical line of the block's first row, from 1 */
     bool page_indexed;
 } lb_place;
 
 /* Find a global row, or a row of one file. Nothing is read but the map; freshness is not checked (LM-72).
  * Errors: USAGE: past the end, saying how many rows there are; NOTFOUND: no such file. Cost: O(log files + log blocks). */
 LB_API lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place *out, lb_error *err);
-LB_API lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out,
-                                  lb_error *err);
+LB_API lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out, lb_error *err);
 
 /* ---------------------------------------------------------------- the doctor */
 
@@ -322,17 +322,17 @@ typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_S
 
 /* What the doctor finds of one file. MODIFIED to DAMAGED make up `modified_files`. */
 #define LB_DRIFT_MAP(X)                                                                   \
-    X(UNINDEXED, "unindexed")    /* on disk, not in the map */                            \
-    X(MISSING, "missing")        /* in the map, not on disk */                            \
-    X(RENAMED, "renamed")        /* the content of a missing entry under another path */  \
-    X(MODIFIED, "modified")      /* changed; how is not known: the entry has no digests */ \
-    X(APPENDED, "appended")      /* what was mapped still stands; more follows */         \
-    X(TRUNCATED, "truncated")    /* what is left is the beginning of what was mapped */   \
-    X(REWRITTEN, "rewritten")    /* other content */                                      \
-    X(TOUCHED, "touched")        /* the same content under another time */                \
-    X(DAMAGED, "damaged")        /* other content under the same size and time */         \
-    X(UNREADABLE, "unreadable")  /* there, but cannot be opened or read */                \
-    X(RACY, "racy")              /* changed too close to its inspection to tell by time; content checked and equal */
+    X(UNINDEXED, "unindexed")   /* on disk, not in the map */                             \
+    X(MISSING, "missing")       /* in the map, not on disk */                             \
+    X(RENAMED, "renamed")       /* the content of a missing entry under another path */   \
+    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests */ \
+    X(APPENDED, "appended")     /* what was mapped still stands; more follows */          \
+    X(TRUNCATED, "truncated")   /* what is left is the beginning of what was mapped */    \
+    X(REWRITTEN, "rewritten")   /* other content */                                       \
+    X(TOUCHED, "touched")       /* the same content under another time */                 \
+    X(DAMAGED, "damaged")       /* other content under the same size and time */          \
+    X(UNREADABLE, "unreadable") /* there, but cannot be opened or read */                 \
+    X(RACY, "racy")             /* changed too close to its inspection to tell by time; content checked and equal */
 
 #define LB_DRIFT_ENUM(name, text) LB_DRIFT_##name,
 typedef enum lb_drift { LB_DRIFT_MAP(LB_DRIFT_ENUM) LB_DRIFT_COUNT } lb_drift;
@@ -344,9 +344,9 @@ LB_API const char *lb_drift_text(lb_drift drift);
 
 typedef struct lb_doctor_options {
     size_t struct_size;
-    bool heal;                        /* mend the map; without it nothing at all is written */
-    bool verify;                      /* read every file and compare its digests */
-    int64_t older_than_ns;            /* with verify: leave out files verified since now less this; 0: none is left out */
+    bool heal;             /* mend the map; without it nothing at all is written */
+    bool verify;           /* read every file and compare its digests */
+    int64_t older_than_ns; /* with verify: leave out files verified since now less this; 0: none is left out */
 } lb_doctor_options;
 
 typedef struct lb_doctor_report lb_doctor_report;
@@ -354,13 +354,13 @@ typedef struct lb_doctor_report lb_doctor_report;
 typedef struct lb_doctor_info {
     size_t struct_size;
     lb_doctor_status status;
-    uint64_t total_files;             /* data files seen on disk */
-    uint64_t healthy;                 /* entries that match, before healing */
-    uint64_t findings;                /* for lb_doctor_finding */
+    uint64_t total_files; /* data files seen on disk */
+    uint64_t healthy;     /* entries that match, before healing */
+    uint64_t findings;    /* for lb_doctor_finding */
     bool healed;
     bool had_map;
-    const char *map_path;             /* lent by the report */
-    int map_schema;                   /* layout of the map found; 0: none */
+    const char *map_path; /* lent by the report */
+    int map_schema;       /* layout of the map found; 0: none */
     uint64_t bytes_hashed, bytes_surveyed;
     int64_t elapsed_ns;
 } lb_doctor_info;
@@ -368,20 +368,20 @@ typedef struct lb_doctor_info {
 /* A run of bytes that differ from what was mapped, and the rows in it. */
 typedef struct lb_damage {
     uint64_t first_byte, length;
-    int64_t first_row, rows;          /* -1: not known */
+    int64_t first_row, rows; /* -1: not known */
 } lb_damage;
 
 /* Strings and arrays are lent by the report. */
 typedef struct lb_finding {
     size_t struct_size;
     lb_drift drift;
-    const char *path;                 /* below the root */
-    const char *was;                  /* RENAMED: the entry's path; else NULL */
-    const char *error;                /* UNREADABLE, or why a heal could not read it; else NULL */
-    int64_t old_bytes, new_bytes;     /* -1: not there */
+    const char *path;             /* below the root */
+    const char *was;              /* RENAMED: the entry's path; else NULL */
+    const char *error;            /* UNREADABLE, or why a heal could not read it; else NULL */
+    int64_t old_bytes, new_bytes; /* -1: not there */
     uint64_t n_damage;
     const lb_damage *damage;
-    uint64_t n_schema;                /* schema drift, a line each: "column 'x': int64 became string", after a heal */
+    uint64_t n_schema; /* schema drift, a line each: "column 'x': int64 became string", after a heal */
     const char *const *schema;
 } lb_finding;
 
@@ -407,16 +407,16 @@ LB_API lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err);
 typedef struct lb_table lb_table;
 
 typedef enum lb_schema_mode {
-    LB_SCHEMA_UNION,    /* columns united by name; a conflict fails reads that use the column */
-    LB_SCHEMA_STRICT,   /* any difference between files is an error */
-    LB_SCHEMA_TEXT      /* conflicting columns become text */
+    LB_SCHEMA_UNION,  /* columns united by name; a conflict fails reads that use the column */
+    LB_SCHEMA_STRICT, /* any difference between files is an error */
+    LB_SCHEMA_TEXT    /* conflicting columns become text */
 } lb_schema_mode;
 
 typedef struct lb_open_options {
     size_t struct_size;
-    const lb_read_options *read;      /* may be NULL */
-    const char *format;               /* name of a format; NULL: by extension, then by content */
-    bool no_map;                      /* read as if there were no map */
+    const lb_read_options *read; /* may be NULL */
+    const char *format;          /* name of a format; NULL: by extension, then by content */
+    bool no_map;                 /* read as if there were no map */
     lb_schema_mode schema;
 } lb_open_options;
 
@@ -457,8 +457,8 @@ LB_API lb_status lb_table_column(lb_table *table, uint64_t column, lb_column_inf
 typedef struct lb_slice {
     size_t struct_size;
     uint64_t offset;
-    uint64_t limit;                   /* UINT64_MAX: to the end */
-    const char *const *columns;       /* names, ended by NULL; NULL or none: all. A name may repeat */
+    uint64_t limit;             /* UINT64_MAX: to the end */
+    const char *const *columns; /* names, ended by NULL; NULL or none: all. A name may repeat */
 } lb_slice;
 
 /* Rows [offset, offset+limit) as a stream of batches; fewer where the table ends before. The stream must be
@@ -480,12 +480,12 @@ LB_API lb_status lb_table_raw(lb_table *table, const lb_slice *slice, lb_write_f
 typedef struct lb_part {
     size_t struct_size;
     const char *path;
-    const char *map;                  /* as lb_table_map_use */
+    const char *map; /* as lb_table_map_use */
     const char *format, *locator;
-    uint64_t first_row, rows;         /* rows of this file in the slice */
-    uint64_t first_block, blocks;     /* blocks touched; 0 blocks: no locator */
-    int64_t first_byte, bytes;        /* byte range read, at most; -1 unknown */
-    uint64_t skipped_rows;            /* decoded before the first wanted one */
+    uint64_t first_row, rows;     /* rows of this file in the slice */
+    uint64_t first_block, blocks; /* blocks touched; 0 blocks: no locator */
+    int64_t first_byte, bytes;    /* byte range read, at most; -1 unknown */
+    uint64_t skipped_rows;        /* decoded before the first wanted one */
 } lb_part;
 LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
                                   lb_error *err);
@@ -496,17 +496,18 @@ typedef struct lb_printer lb_printer;
 
 typedef struct lb_print_options {
     size_t struct_size;
-    unsigned width;                   /* of a table's line in characters; 0: no limit */
-    bool colour;                      /* a table may use it */
-    bool header;                      /* csv: names first (the command sets it) */
-    const char *delimiter;            /* csv: 1 byte; NULL: a comma */
+    unsigned width;        /* of a table's line in characters; 0: no limit */
+    bool colour;           /* a table may use it */
+    bool header;           /* csv: names first (the command sets it) */
+    const char *delimiter; /* csv: 1 byte; NULL: a comma */
 } lb_print_options;
 
 /* Print rows in `form`: "table", "csv", "ndjson", "json", "tagged", "canonical", "arrow" (IPC file), "arrows" (IPC
  * stream). Everything of `stream` is pulled, printed and the stream released, also on error.
  * Errors: USAGE (form), UNSUPPORTED (a type the form cannot hold), IO (write gave false), the stream's own. */
 LB_API lb_status lb_print(lb_context *cx, struct ArrowArrayStream *stream, const char *form,
-                          const lb_print_options *options, lb_write_fn write, void *user, uint64_t *rows, lb_error *err);
+                          const lb_print_options *options, lb_write_fn write, void *user, uint64_t *rows,
+                          lb_error *err);
 
 /* The forms lb_print knows, separated by blanks. */
 LB_API const char *lb_print_forms(void);
@@ -516,9 +517,9 @@ LB_API const char *lb_print_forms(void);
 /* A file that appears whole or not at all: written beside, synced, renamed over `path`. */
 typedef struct lb_saver lb_saver;
 LB_API lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err);
-LB_API bool lb_saver_write(void *saver, const void *bytes, size_t size);   /* an lb_write_fn */
-LB_API lb_status lb_saver_commit(lb_saver *saver, lb_error *err);          /* also frees */
-LB_API void lb_saver_discard(lb_saver *saver);                             /* also frees; NULL is fine */
+LB_API bool lb_saver_write(void *saver, const void *bytes, size_t size); /* an lb_write_fn */
+LB_API lb_status lb_saver_commit(lb_saver *saver, lb_error *err);        /* also frees */
+LB_API void lb_saver_discard(lb_saver *saver);                           /* also frees; NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,8 @@ typedef struct lb_arena_block lb_arena_block;
 /* Allocations live until the arena is freed. Not thread-safe. */
 typedef struct lb_arena {
     lb_arena_block *head;
-    lb_budget *budget;    /* NULL: no limit */
-    lb_status why;        /* of the last failed allocation: BUDGET or NOMEM */
+    lb_budget *budget; /* NULL: no limit */
+    lb_status why;     /* of the last failed allocation: BUDGET or NOMEM */
 } lb_arena;
 
 void lb_arena_init(lb_arena *arena, lb_budget *budget);

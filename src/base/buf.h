@@ -7,11 +7,11 @@
 typedef struct lb_buf {
     uint8_t *data;
     size_t size, cap;
-    lb_budget *budget;    /* NULL: no limit */
+    lb_budget *budget; /* NULL: no limit */
 } lb_buf;
 
 void lb_buf_init(lb_buf *buf, lb_budget *budget);
-void lb_buf_free(lb_buf *buf);    /* leaves an empty, usable one */
+void lb_buf_free(lb_buf *buf); /* leaves an empty, usable one */
 
 /* Room for `more` bytes after size. Errors: BUDGET, NOMEM. */
 lb_status lb_buf_reserve(lb_buf *buf, size_t more, lb_error *err);

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-int64_t lb_now_ns(void);          /* wall clock, Unix time */
+int64_t lb_now_ns(void); /* wall clock, Unix time */
 int64_t lb_monotonic_ns(void);
 
 #endif

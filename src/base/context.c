@@ -42,8 +42,8 @@ lb_status lb_context_new(const lb_context_options *options, lb_context **out, lb
     lb_error_clear(err);
     *out = NULL;
     if (options != NULL && options->struct_size != sizeof *options)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_context_options.struct_size is %zu, not %zu", options->struct_size,
-                       sizeof *options);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_context_options.struct_size is %zu, not %zu",
+                       options->struct_size, sizeof *options);
     lb_context *cx = calloc(1, sizeof *cx);
     if (cx == NULL)
         return lb_fail_nomem(err);

@@ -15,9 +15,9 @@ struct lb_context {
     lb_progress_fn progress;
     lb_note_fn note;
     void *user;
-    pthread_mutex_t talk;               /* progress and note come from one thread at a time */
+    pthread_mutex_t talk; /* progress and note come from one thread at a time */
     int64_t last_progress_ns;
-    struct lb_registry *registry;       /* run-time handlers; made by the lake floor on first use */
+    struct lb_registry *registry; /* run-time handlers; made by the lake floor on first use */
     void (*registry_free)(struct lb_registry *registry);
     pthread_mutex_t registry_lock;
 };

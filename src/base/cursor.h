@@ -8,9 +8,9 @@
 #include <string.h>
 
 typedef struct lb_cursor {
-    const uint8_t *at, *end, *base;    /* never NULL, even over no bytes */
-    uint64_t origin;                   /* where base lies in the file */
-    bool bad;                          /* sticky: some read passed the end */
+    const uint8_t *at, *end, *base; /* never NULL, even over no bytes */
+    uint64_t origin;                /* where base lies in the file */
+    bool bad;                       /* sticky: some read passed the end */
 } lb_cursor;
 
 static inline void lb_cursor_init(lb_cursor *c, const void *bytes, size_t size, uint64_t origin)
@@ -50,14 +50,14 @@ static inline uint64_t lb_cursor_count(lb_cursor *c, uint64_t claimed, size_t le
     return c->bad ? 0 : claimed;
 }
 
-#define LB_CURSOR_READ(name, type)                             \
-    static inline type lb_cursor_##name(lb_cursor *c)          \
-    {                                                          \
-        type v = 0;                                            \
-        const uint8_t *p = lb_cursor_take(c, sizeof v);        \
-        if (p != NULL)                                         \
-            memcpy(&v, p, sizeof v);                           \
-        return v;                                              \
+#define LB_CURSOR_READ(name, type)                      \
+    static inline type lb_cursor_##name(lb_cursor *c)   \
+    {                                                   \
+        type v = 0;                                     \
+        const uint8_t *p = lb_cursor_take(c, sizeof v); \
+        if (p != NULL)                                  \
+            memcpy(&v, p, sizeof v);                    \
+        return v;                                       \
     }
 
 /* Little-endian, as all machines Lakebed runs on (checked at build). */

@@ -7,10 +7,10 @@
 
 typedef enum lb_datetime_kind {
     LB_NOT_A_DATETIME,
-    LB_DATE,              /* YYYY-MM-DD, a real day, years 0001-9999 */
-    LB_TIME,              /* HH:MM:SS with up to 9 fraction digits; seconds below 60, hours below 24 */
-    LB_TIMESTAMP,         /* date, `T` or one blank, HH:MM, optional :SS and fraction */
-    LB_TIMESTAMP_UTC      /* the same followed by `Z`, ±HH, ±HHMM or ±HH:MM; the instant is given in UTC and lies in the years
+    LB_DATE,      /* YYYY-MM-DD, a real day, years 0001-9999 */
+    LB_TIME,      /* HH:MM:SS with up to 9 fraction digits; seconds below 60, hours below 24 */
+    LB_TIMESTAMP, /* date, `T` or one blank, HH:MM, optional :SS and fraction */
+    LB_TIMESTAMP_UTC /* the same followed by `Z`, ±HH, ±HHMM or ±HH:MM; the instant is given in UTC and lies in the years
                              0001-9999 there too */
 } lb_datetime_kind;
 
@@ -33,8 +33,9 @@ bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out);
 #define LB_DATETIME_TEXT 64
 size_t lb_print_date(int64_t days, char out[LB_DATETIME_TEXT]);
 size_t lb_print_time(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT]);
-size_t lb_print_timestamp(int64_t count, int64_t unit, bool utc, char out[LB_DATETIME_TEXT]);    /* `T` between; utc: `Z` after */
-size_t lb_print_duration(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT]);               /* `PT1.5S`, `-PT3S`, `P1DT2H` */
+size_t lb_print_timestamp(int64_t count, int64_t unit, bool utc,
+                          char out[LB_DATETIME_TEXT]);                             /* `T` between; utc: `Z` after */
+size_t lb_print_duration(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT]); /* `PT1.5S`, `-PT3S`, `P1DT2H` */
 
 /* Days since 1970-01-01 of a date, and back. */
 int64_t lb_days_of(int64_t year, int month, int day);

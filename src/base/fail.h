@@ -39,11 +39,11 @@ void lb_error_clear(lb_error *err);
 void lb_copy_text(char *out, size_t cap, const char *text, size_t size);
 
 /* Hand a failing status on. */
-#define LB_TRY(call)                          \
-    do {                                      \
-        lb_status lb_try_status_ = (call);    \
-        if (lb_try_status_ != LB_OK)          \
-            return lb_try_status_;            \
+#define LB_TRY(call)                       \
+    do {                                   \
+        lb_status lb_try_status_ = (call); \
+        if (lb_try_status_ != LB_OK)       \
+            return lb_try_status_;         \
     } while (0)
 
 #define LB_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -2,8 +2,8 @@
 #include "base/path.h"
 #include "base/utf8.h"
 
-#define GLOB_MAX 4096     /* bytes of a pattern; a path has no more on the systems we know */
-#define GLOB_DEPTH 32     /* of braces; deeper ones stand for themselves */
+#define GLOB_MAX 4096 /* bytes of a pattern; a path has no more on the systems we know */
+#define GLOB_DEPTH 32 /* of braces; deeper ones stand for themselves */
 
 /* `next` of a brace: from `{` and from each `,` the following `,` or `}` of the same level, from `}` GLOB_CLOSE. 0: the
  * byte is ordinary. `after`: where the pattern goes on behind the whole alternation. */
@@ -54,7 +54,7 @@ static size_t glob_element_size(const glob_pattern *g, size_t i)
 }
 
 typedef struct glob_level {
-    size_t open, last;    /* the `{`, and its latest `{` or `,` */
+    size_t open, last; /* the `{`, and its latest `{` or `,` */
 } glob_level;
 
 static void glob_close(glob_pattern *g, glob_level level, size_t close)
@@ -154,7 +154,7 @@ static bool glob_class_has(const char *p, size_t size, uint32_t c)
 {
     size_t i = 1, n;
     bool not = p[i] == '!' || p[i] == '^', found = false;
-    i += not;
+    i += not ;
     for (bool first = true; i < size - 1; first = false) {
         if (p[i] == ']' && !first)
             break;
@@ -167,7 +167,7 @@ static bool glob_class_has(const char *p, size_t size, uint32_t c)
         if (c >= low && c <= high)
             found = true;
     }
-    return found != not;
+    return found != not ;
 }
 
 /* Does the element at `i`, no `**`, take the character `c` (`text`, `n` bytes)? Gives the place after it. */
@@ -185,7 +185,7 @@ static bool glob_takes(const glob_pattern *g, size_t i, const char *text, size_t
     if (*p == '[' && element > 1)
         return c != '/' && glob_class_has(p, element, c);
     if (g->next[i] != 0)
-        return false;    /* a brace takes nothing itself */
+        return false; /* a brace takes nothing itself */
     size_t escape = *p == '\\' && element > 1;
     return element - escape == n && memcmp(p + escape, text, n) == 0;
 }
@@ -241,7 +241,7 @@ bool lb_glob_match(lb_str pattern, lb_str path)
     g.size = pattern.size;
     if (memchr(pattern.at, '/', pattern.size) == NULL) {
         path = lb_path_name(path);
-    } else if (pattern.at[0] == '/') {    /* `/x.csv`: x.csv in the root itself */
+    } else if (pattern.at[0] == '/') { /* `/x.csv`: x.csv in the root itself */
         g.at++;
         g.size--;
     }

@@ -8,7 +8,7 @@
 #include "blake3.h"
 
 struct lb_xxh3 {
-    XXH3_state_t state;    /* wants 64-byte alignment, which the type carries */
+    XXH3_state_t state; /* wants 64-byte alignment, which the type carries */
 };
 
 struct lb_blake3 {

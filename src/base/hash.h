@@ -12,11 +12,11 @@ uint64_t lb_xxh3_64(const void *bytes, size_t size);
 
 /* XXH3-128 and BLAKE3-256 of a stream of bytes. */
 typedef struct lb_xxh3 lb_xxh3;
-lb_xxh3 *lb_xxh3_new(void);    /* NULL: no memory */
+lb_xxh3 *lb_xxh3_new(void); /* NULL: no memory */
 void lb_xxh3_free(lb_xxh3 *h);
 void lb_xxh3_reset(lb_xxh3 *h);
 void lb_xxh3_update(lb_xxh3 *h, const void *bytes, size_t size);
-void lb_xxh3_digest(const lb_xxh3 *h, uint8_t out[LB_XXH3_SIZE]);    /* canonical (big-endian) form */
+void lb_xxh3_digest(const lb_xxh3 *h, uint8_t out[LB_XXH3_SIZE]); /* canonical (big-endian) form */
 
 typedef struct lb_blake3 lb_blake3;
 lb_blake3 *lb_blake3_new(void);

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 
 typedef struct lb_name_slot {
-    lb_str name;                 /* at NULL: free */
+    lb_str name; /* at NULL: free */
     uint64_t value;
 } lb_name_slot;
 
@@ -15,7 +15,7 @@ typedef struct lb_names {
     size_t n_slots, count;
 } lb_names;
 
-void lb_names_free(lb_names *names);    /* zero-initialised is empty and valid */
+void lb_names_free(lb_names *names); /* zero-initialised is empty and valid */
 
 /* Value of a name, or NULL. */
 uint64_t *lb_names_find(const lb_names *names, lb_str name);

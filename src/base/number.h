@@ -6,11 +6,11 @@
 
 /* What a run of text reads as. The whole text counts: no blanks, nothing after. */
 typedef enum lb_number_kind {
-    LB_NOT_A_NUMBER,     /* no number by the rules (also leading zeros, `+5`) */
-    LB_NUMBER_INT,       /* -?(0|[1-9][0-9]*), not `-0`, within int64: value in i */
-    LB_NUMBER_UINT,      /* the same without sign, beyond int64, within uint64: value in u */
-    LB_NUMBER_BIG,       /* an integer by the rule, beyond both */
-    LB_NUMBER_FLOAT      /* value in f, correctly rounded; also NaN, Inf, Infinity with optional sign, any case, and `-0` */
+    LB_NOT_A_NUMBER, /* no number by the rules (also leading zeros, `+5`) */
+    LB_NUMBER_INT,   /* -?(0|[1-9][0-9]*), not `-0`, within int64: value in i */
+    LB_NUMBER_UINT,  /* the same without sign, beyond int64, within uint64: value in u */
+    LB_NUMBER_BIG,   /* an integer by the rule, beyond both */
+    LB_NUMBER_FLOAT  /* value in f, correctly rounded; also NaN, Inf, Infinity with optional sign, any case, and `-0` */
 } lb_number_kind;
 
 typedef struct lb_number {
@@ -31,7 +31,7 @@ lb_number_kind lb_number_parse(const char *p, size_t size, lb_number *out);
 /* Declared types read more: a leading `+` and leading zeros. False: does not fit. */
 bool lb_parse_int64(const char *p, size_t size, int64_t *out);
 bool lb_parse_uint64(const char *p, size_t size, uint64_t *out);
-bool lb_parse_double(const char *p, size_t size, double *out);    /* integers too; correctly rounded */
+bool lb_parse_double(const char *p, size_t size, double *out); /* integers too; correctly rounded */
 
 /* Shortest text that reads back as the same double, always with a point or an exponent: `0.1`, `1.0`, `1e+16` is
  * written `1e16`, `-0.0`, `5e-324`; plain notation where the decimal exponent lies in [-5, 16), else `d.ddde±x` with no
@@ -67,7 +67,7 @@ bool lb_parse_decimal(const char *p, size_t size, int precision, int scale, lb_i
 size_t lb_print_decimal(lb_i256 v, int scale, char *out);
 
 int lb_i256_compare(lb_i256 a, lb_i256 b);
-lb_i256 lb_i256_negate(lb_i256 v);    /* wraps: the least value stays */
+lb_i256 lb_i256_negate(lb_i256 v); /* wraps: the least value stays */
 lb_i256 lb_i256_of(int64_t v);
 
 #endif

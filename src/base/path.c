@@ -42,7 +42,7 @@ char *lb_path_normal(lb_arena *arena, const char *path)
 {
     char *cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (path[0] != '/' && cwd == NULL) {
-        arena->why = LB_IO;    /* the working directory is gone */
+        arena->why = LB_IO; /* the working directory is gone */
         return NULL;
     }
     size_t room = (cwd == NULL ? 0 : strlen(cwd)) + strlen(path) + 3;
@@ -96,7 +96,7 @@ lb_str lb_path_extension(lb_str path)
 
 /* ---------------------------------------------------------------- the closest name */
 
-#define CLOSEST_MAX 64    /* longer names are not option, verb or column names anybody mistypes by one letter */
+#define CLOSEST_MAX 64 /* longer names are not option, verb or column names anybody mistypes by one letter */
 
 static char path_lower(char c)
 {

@@ -6,10 +6,10 @@ typedef struct pool {
     size_t count;
     lb_job_fn job;
     void *user;
-    _Atomic size_t next;       /* first job not yet taken */
-    _Atomic size_t stop_at;    /* no job from here on is begun: the lowest that failed */
+    _Atomic size_t next;    /* first job not yet taken */
+    _Atomic size_t stop_at; /* no job from here on is begun: the lowest that failed */
     pthread_mutex_t lock;
-    lb_error error;            /* of job stop_at */
+    lb_error error; /* of job stop_at */
     lb_status status;
 } pool;
 

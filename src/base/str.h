@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct lb_str {
-    const char *at;    /* never NULL where size > 0 */
+    const char *at; /* never NULL where size > 0 */
     size_t size;
 } lb_str;
 

@@ -14,11 +14,11 @@ typedef struct lb_ipc_writer lb_ipc_writer;
 
 /* Begin a file (`ARROW1` at both ends) or a stream; the schema is written at once and not kept. Bytes go to `write`, which
  * returns false to stop (IO). Buffers are uncompressed and padded to 8 bytes. */
-lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_write_fn write, void *user, lb_ipc_writer **out,
-                             lb_error *err);
+lb_status lb_ipc_writer_open(const struct ArrowSchema *schema, bool file, lb_write_fn write, void *user,
+                             lb_ipc_writer **out, lb_error *err);
 /* A batch, a struct array of that schema. Dictionaries are UNSUPPORTED (decode them before). */
 lb_status lb_ipc_writer_batch(lb_ipc_writer *w, const struct ArrowArray *batch, lb_error *err);
-lb_status lb_ipc_writer_finish(lb_ipc_writer *w, lb_error *err);    /* end marker and footer */
-void lb_ipc_writer_free(lb_ipc_writer *w);                          /* NULL is fine; without finish the output is cut off */
+lb_status lb_ipc_writer_finish(lb_ipc_writer *w, lb_error *err); /* end marker and footer */
+void lb_ipc_writer_free(lb_ipc_writer *w); /* NULL is fine; without finish the output is cut off */
 
 #endif

@@ -6,14 +6,21 @@
 #include "column/types.h"
 
 typedef enum lb_form {
-    LB_FORM_CSV, LB_FORM_NDJSON, LB_FORM_JSON, LB_FORM_TAGGED, LB_FORM_CANONICAL, LB_FORM_TABLE, LB_FORM_ARROW, LB_FORM_ARROWS,
+    LB_FORM_CSV,
+    LB_FORM_NDJSON,
+    LB_FORM_JSON,
+    LB_FORM_TAGGED,
+    LB_FORM_CANONICAL,
+    LB_FORM_TABLE,
+    LB_FORM_ARROW,
+    LB_FORM_ARROWS,
     LB_FORM_COUNT
 } lb_form;
 
 /* Append the value at `row` of a column in the way `form` prints one (CSV without its quoting: the plain text). Nested
  * values are JSON text in CSV and tables. `column` is a view made from `field` (ArrowArrayViewInitFromSchema) and set. */
-lb_status lb_print_value(const struct ArrowSchema *field, const struct ArrowArrayView *column, int64_t row, lb_form form,
-                         lb_buf *out, lb_error *err);
+lb_status lb_print_value(const struct ArrowSchema *field, const struct ArrowArrayView *column, int64_t row,
+                         lb_form form, lb_buf *out, lb_error *err);
 
 /* Append a JSON string with its quotes: `"` and `\` escaped, bytes below 0x20 as \u00xx, all else raw. Bytes that are not
  * UTF-8 become U+FFFD. This is the one form of the exact outputs (tagged, canonical) and of the map. */

@@ -4,26 +4,30 @@
 
 #include "base/arena.h"
 
-enum { LB_STATS_NONE = 0, LB_STATS_COMPUTED = 1, LB_STATS_FROM_METADATA = 2 };    /* source */
+enum { LB_STATS_NONE = 0, LB_STATS_COMPUTED = 1, LB_STATS_FROM_METADATA = 2 }; /* source */
 
 /* Which bounds are known. A minimum and a maximum of one kind each. */
 enum {
-    LB_MIN_I = 1, LB_MAX_I = 2,      /* integers, booleans, dates, times, timestamps, durations: exact */
-    LB_MIN_U = 4, LB_MAX_U = 8,      /* unsigned integers: exact */
-    LB_MIN_F = 16, LB_MAX_F = 32,    /* floats; NaN never enters; -0.0 sorts below +0.0 */
-    LB_MIN_B = 64, LB_MAX_B = 128    /* text and binary by bytes; decimals: 16 or 32 bytes, big-endian two's complement */
+    LB_MIN_I = 1,
+    LB_MAX_I = 2, /* integers, booleans, dates, times, timestamps, durations: exact */
+    LB_MIN_U = 4,
+    LB_MAX_U = 8, /* unsigned integers: exact */
+    LB_MIN_F = 16,
+    LB_MAX_F = 32, /* floats; NaN never enters; -0.0 sorts below +0.0 */
+    LB_MIN_B = 64,
+    LB_MAX_B = 128 /* text and binary by bytes; decimals: 16 or 32 bytes, big-endian two's complement */
 };
 
 /* Bounds of text are kept to this many bytes; a shortened maximum is rounded up, or dropped if it cannot be. */
 #define LB_STATS_TEXT_BYTES 256
 
 typedef struct lb_colstat {
-    lb_str name;                   /* nested leaves: dotted path */
-    lb_str type;                   /* type words, as "int64" or JSON text */
+    lb_str name; /* nested leaves: dotted path */
+    lb_str type; /* type words, as "int64" or JSON text */
     uint8_t source;
     bool has_null_count, has_nan_count;
     uint64_t null_count, nan_count;
-    unsigned has;                  /* LB_MIN_I … */
+    unsigned has; /* LB_MIN_I … */
     int64_t min_i, max_i;
     uint64_t min_u, max_u;
     double min_f, max_f;
@@ -40,8 +44,8 @@ typedef struct lb_colstats {
  * comparisons. Zero-initialised is empty. */
 typedef struct lb_text_bounds {
     bool any;
-    uint64_t min_prefix, max_prefix;    /* first 8 bytes, big-endian, zero-filled */
-    uint32_t min_size, max_size;        /* kept bytes, at most LB_STATS_TEXT_BYTES + 1: one more shows that there was more */
+    uint64_t min_prefix, max_prefix; /* first 8 bytes, big-endian, zero-filled */
+    uint32_t min_size, max_size; /* kept bytes, at most LB_STATS_TEXT_BYTES + 1: one more shows that there was more */
     uint8_t min[LB_STATS_TEXT_BYTES + 1], max[LB_STATS_TEXT_BYTES + 1];
 } lb_text_bounds;
 

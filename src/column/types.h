@@ -29,7 +29,8 @@ lb_status lb_type_of_words(const char *words, struct ArrowSchema *out, lb_error 
 /* Schema building. `out` must be unset; on error nothing has to be released. */
 lb_status lb_schema_struct(struct ArrowSchema *out, int64_t n_children, lb_error *err);
 lb_status lb_schema_set_name(struct ArrowSchema *field, lb_str name, lb_error *err);
-lb_status lb_schema_set_meta(struct ArrowSchema *field, const char *key, lb_str value, lb_error *err);    /* keeps the others */
+lb_status lb_schema_set_meta(struct ArrowSchema *field, const char *key, lb_str value,
+                             lb_error *err); /* keeps the others */
 lb_status lb_schema_copy(const struct ArrowSchema *from, struct ArrowSchema *out, lb_error *err);
 bool lb_schema_get_meta(const struct ArrowSchema *field, const char *key, lb_str *value);
 /* Same types, names, nullability, nested ones too; metadata is not compared. */
@@ -38,13 +39,14 @@ bool lb_schema_equal(const struct ArrowSchema *a, const struct ArrowSchema *b);
 /* One side of a meeting of columns of equal name. */
 typedef struct lb_column_side {
     const struct ArrowSchema *field;
-    bool inferred;               /* typed by looking at values (text, JSON, MessagePack, workbooks), not declared */
-    const lb_colstat *stats;     /* may be NULL: bounds unknown */
+    bool inferred;           /* typed by looking at values (text, JSON, MessagePack, workbooks), not declared */
+    const lb_colstat *stats; /* may be NULL: bounds unknown */
 } lb_column_side;
 
 /* What two columns of equal name become (types.md section 6). `*met` false: they conflict, and `out` is not set. The result
  * is nullable if either is. `out` keeps the name and metadata of `a`. */
-lb_status lb_types_meet(const lb_column_side *a, const lb_column_side *b, struct ArrowSchema *out, bool *met, lb_error *err);
+lb_status lb_types_meet(const lb_column_side *a, const lb_column_side *b, struct ArrowSchema *out, bool *met,
+                        lb_error *err);
 
 /* Bring an array to the type of `to` when lb_types_meet made `to` from its own type: widening only. Consumes `array` (also
  * on error). A value that does not fit is CORRUPT and says which row of the array (err->row). Same type: moves. */

@@ -55,7 +55,7 @@ bool lb_dialect_serves(const lb_entry *entry, const lb_read_options *options)
     const lb_dialect *d = &entry->dialect;
     if (options == NULL || options->set == 0)
         return true;
-    if (!entry->has_dialect)    /* what has no dialect has no options but, at most, the default encoding */
+    if (!entry->has_dialect) /* what has no dialect has no options but, at most, the default encoding */
         return options->set == LB_OPT_ENCODING && dialect_encoding_matches(LB_STR(""), 0, options);
     if ((options->set & LB_OPT_RAGGED) != 0 && d->ragged_null != options->ragged_null)
         return false;

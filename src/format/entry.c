@@ -11,10 +11,12 @@ static const struct {
     size_t builder, block, blocks;
     bool nullable;
 } entry_columns[ENTRY_COLUMNS] = {
-#define ENTRY_COLUMN(name, nullable) \
-    { offsetof(lb_block_builder, name), offsetof(lb_block, name), offsetof(lb_blocks, name), nullable }
-    ENTRY_COLUMN(first_row, false),      ENTRY_COLUMN(row_count, false),       ENTRY_COLUMN(total_byte_size, false),
-    ENTRY_COLUMN(compressed_size, false), ENTRY_COLUMN(first_byte, true),      ENTRY_COLUMN(first_line, true),
+#define ENTRY_COLUMN(name, nullable)                                                                    \
+    {                                                                                                   \
+        offsetof(lb_block_builder, name), offsetof(lb_block, name), offsetof(lb_blocks, name), nullable \
+    }
+    ENTRY_COLUMN(first_row, false),       ENTRY_COLUMN(row_count, false), ENTRY_COLUMN(total_byte_size, false),
+    ENTRY_COLUMN(compressed_size, false), ENTRY_COLUMN(first_byte, true), ENTRY_COLUMN(first_line, true),
     ENTRY_COLUMN(start_hash, true),
 };
 
@@ -31,7 +33,7 @@ void lb_block_builder_init(lb_block_builder *b, lb_budget *budget)
 
 lb_status lb_block_builder_add(lb_block_builder *b, const lb_block *block, lb_error *err)
 {
-    for (size_t i = 0; i < ENTRY_COLUMNS; i++)    /* all or none */
+    for (size_t i = 0; i < ENTRY_COLUMNS; i++) /* all or none */
         LB_TRY(lb_buf_reserve(entry_column(b, i), sizeof(uint64_t), err));
     for (size_t i = 0; i < ENTRY_COLUMNS; i++)
         lb_buf_put(entry_column(b, i), (const char *)block + entry_columns[i].block, sizeof(uint64_t));
@@ -80,7 +82,7 @@ void lb_block_builder_free(lb_block_builder *b)
 uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row)
 {
     uint64_t low = 0, high = blocks->count;
-    while (low < high) {    /* the first block that begins after the row */
+    while (low < high) { /* the first block that begins after the row */
         uint64_t middle = low + (high - low) / 2;
         if (blocks->first_row[middle] > row)
             high = middle;

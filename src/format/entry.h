@@ -12,84 +12,84 @@
  * block. */
 typedef struct lb_blocks {
     uint64_t count;
-    const uint64_t *first_row, *row_count, *total_byte_size, *compressed_size;    /* never NULL where count > 0 */
-    const uint64_t *first_byte;          /* in the file; of the decompressed stream for compressed text */
-    const uint64_t *first_line;          /* physical line of the first row, from 1 */
-    const uint64_t *start_hash;          /* XXH3-64 of the first 64 bytes, or of all if shorter */
-    const uint8_t *page_indexed;         /* bits; NULL: all false */
-    uint64_t page_indexed_bit;           /* of the first block */
+    const uint64_t *first_row, *row_count, *total_byte_size, *compressed_size; /* never NULL where count > 0 */
+    const uint64_t *first_byte;  /* in the file; of the decompressed stream for compressed text */
+    const uint64_t *first_line;  /* physical line of the first row, from 1 */
+    const uint64_t *start_hash;  /* XXH3-64 of the first 64 bytes, or of all if shorter */
+    const uint8_t *page_indexed; /* bits; NULL: all false */
+    uint64_t page_indexed_bit;   /* of the first block */
 } lb_blocks;
 
 typedef struct lb_dialect {
     lb_str delimiter;
-    int quote, escape;                   /* a byte; -1: none */
+    int quote, escape; /* a byte; -1: none */
     bool has_header;
-    lb_str encoding;                     /* empty: UTF-8 */
+    lb_str encoding; /* empty: UTF-8 */
     bool ragged_null;
     uint8_t bom_bytes;
-    uint64_t data_start;                 /* first byte after the header record */
-    int32_t sheet, header_row;           /* workbooks; -1: none */
+    uint64_t data_start;       /* first byte after the header record */
+    int32_t sheet, header_row; /* workbooks; -1: none */
 } lb_dialect;
 
 /* Parquet: dense, row-major by block then leaf column. */
 typedef struct lb_chunks {
     uint64_t count;
     const uint64_t *offset, *length;
-    const uint64_t *null_count;          /* UINT64_MAX: unknown */
+    const uint64_t *null_count; /* UINT64_MAX: unknown */
 } lb_chunks;
 
 typedef struct lb_pages {
     uint64_t count;
     const uint32_t *block, *column;
-    const uint64_t *first_row;           /* inside the block; UINT64_MAX: unknown */
+    const uint64_t *first_row; /* inside the block; UINT64_MAX: unknown */
     const uint64_t *offset, *length;
 } lb_pages;
 
 typedef struct lb_digests {
     uint64_t count;
     const uint64_t *first_byte, *length;
-    const uint8_t *xxh3;                 /* 16 bytes each; NULL: not taken */
-    const uint8_t *blake3;               /* 32 bytes each; NULL: not taken */
+    const uint8_t *xxh3;   /* 16 bytes each; NULL: not taken */
+    const uint8_t *blake3; /* 32 bytes each; NULL: not taken */
 } lb_digests;
 
 /* Restart points of a decompressor. */
 typedef struct lb_access_points {
     uint64_t count;
-    lb_str kind;                         /* of all of them: `deflate`, `zstd_frame` … */
+    lb_str kind; /* of all of them: `deflate`, `zstd_frame` … */
     const uint32_t *member;
     const uint64_t *compressed_byte, *uncompressed_byte, *next_row, *next_row_byte;
     const uint8_t *bit;
-    const int32_t *window_offsets, *params_offsets;    /* count + 1 each; NULL: none */
+    const int32_t *window_offsets, *params_offsets; /* count + 1 each; NULL: none */
     const uint8_t *window_data, *params_data;
 } lb_access_points;
 
 typedef struct lb_entry {
-    lb_str rel_path;                     /* valid UTF-8; percent-escaped where the name is not */
-    lb_str rel_path_raw;                 /* the name's own bytes where it is not UTF-8; else empty */
+    lb_str rel_path;     /* valid UTF-8; percent-escaped where the name is not */
+    lb_str rel_path_raw; /* the name's own bytes where it is not UTF-8; else empty */
     uint64_t size_bytes;
-    int64_t mtime_ns, ctime_ns;          /* ctime INT64_MIN: unknown */
-    int64_t inspected_ns, verified_ns;   /* verified INT64_MIN: never */
-    uint64_t total_rows;                 /* LB_ROWS_UNKNOWN only outside maps, after a sample */
+    int64_t mtime_ns, ctime_ns;        /* ctime INT64_MIN: unknown */
+    int64_t inspected_ns, verified_ns; /* verified INT64_MIN: never */
+    uint64_t total_rows;               /* LB_ROWS_UNKNOWN only outside maps, after a sample */
     uint64_t first_global_row;
     bool has_content_hash;
     uint8_t content_hash[32];
-    lb_str format, locator, container;   /* container empty: plain */
-    lb_str error;                        /* not empty: could not be inspected */
-    lb_str arrow_schema;                 /* encapsulated IPC schema message; empty: unknown */
+    lb_str format, locator, container; /* container empty: plain */
+    lb_str error;                      /* not empty: could not be inspected */
+    lb_str arrow_schema;               /* encapsulated IPC schema message; empty: unknown */
     bool has_dialect;
     lb_dialect dialect;
     lb_blocks blocks;
     uint64_t n_leaf_paths;
-    const lb_str *leaf_paths;            /* Parquet leaf columns, dotted; in the entry's arena, or NULL in a map's view */
+    const lb_str *leaf_paths; /* Parquet leaf columns, dotted; in the entry's arena, or NULL in a map's view */
     lb_chunks chunks;
     lb_pages pages;
-    lb_colstats columns;                 /* whole file; not filled in a map's view: lb_map_load_columns */
+    lb_colstats columns; /* whole file; not filled in a map's view: lb_map_load_columns */
     /* Per block, as `--stats block` asks: block_columns.items[i] belongs to block block_of_column[i], column column_of_column[i] */
     lb_colstats block_columns;
     const uint32_t *block_of_column, *column_of_column;
     lb_access_points access_points;
     lb_digests digests;
-    lb_str open_state;                   /* private to the format */
+    lb_str open_state; /* private to the format */
 } lb_entry;
 
 /* Growing the blocks of an entry. first_byte, first_line or start_hash that is UINT64_MAX in every block becomes a NULL

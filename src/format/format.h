@@ -22,40 +22,40 @@ typedef struct lb_peek {
 typedef enum lb_stats_policy { LB_STATS_ALL, LB_STATS_OFF, LB_STATS_BLOCKS, LB_STATS_NAMED } lb_stats_policy;
 
 typedef struct lb_survey_options {
-    uint64_t stride;                     /* > 0 */
+    uint64_t stride; /* > 0 */
     lb_stats_policy stats;
-    const char *const *stats_columns;    /* LB_STATS_NAMED: ended by NULL */
-    uint64_t sample_bytes;               /* stop after about so many bytes; 0: the whole file */
-    bool pages;                          /* Parquet: page positions too */
-    bool keep_state;                     /* keep what extend needs in open_state */
+    const char *const *stats_columns; /* LB_STATS_NAMED: ended by NULL */
+    uint64_t sample_bytes;            /* stop after about so many bytes; 0: the whole file */
+    bool pages;                       /* Parquet: page positions too */
+    bool keep_state;                  /* keep what extend needs in open_state */
     /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
     lb_tap_fn tap;
     void *tap_user;
-    size_t chunk;                        /* bytes read at a time; 0: the format's choice. Results do not depend on it */
+    size_t chunk; /* bytes read at a time; 0: the format's choice. Results do not depend on it */
 } lb_survey_options;
 
 typedef struct lb_wanted {
-    uint64_t column;                     /* index in the file's schema */
-    const struct ArrowSchema *as;        /* read as this type; NULL: its own. Only for formats with `reads_as` */
+    uint64_t column;              /* index in the file's schema */
+    const struct ArrowSchema *as; /* read as this type; NULL: its own. Only for formats with `reads_as` */
 } lb_wanted;
 
 typedef struct lb_range {
-    uint64_t first, count;               /* rows of the file */
+    uint64_t first, count; /* rows of the file */
     size_t n_columns;
-    const lb_wanted *columns;            /* in the order wanted; one may repeat */
-    size_t batch_rows;                   /* at most so many rows a batch; 0: the format's choice */
-    size_t chunk;                        /* as in lb_survey_options */
+    const lb_wanted *columns; /* in the order wanted; one may repeat */
+    size_t batch_rows;        /* at most so many rows a batch; 0: the format's choice */
+    size_t chunk;             /* as in lb_survey_options */
 } lb_range;
 
 struct lb_format {
-    const char *name;                    /* as column `format` of the map */
-    const char *const *extensions;       /* lower case, ended by NULL */
-    const char *locator;                 /* as column `locator` */
-    const char *const *options;          /* read options it takes, ended by NULL */
-    bool text;                           /* typed by looking at values; records have bytes of their own (raw) */
-    bool reads_as;                       /* scan reads a column as any type its text can be */
-    bool reads_all;                      /* survey gives every byte to the tap */
-    const void *arg;                     /* the handler's own: several formats may share functions */
+    const char *name;              /* as column `format` of the map */
+    const char *const *extensions; /* lower case, ended by NULL */
+    const char *locator;           /* as column `locator` */
+    const char *const *options;    /* read options it takes, ended by NULL */
+    bool text;                     /* typed by looking at values; records have bytes of their own (raw) */
+    bool reads_as;                 /* scan reads a column as any type its text can be */
+    bool reads_all;                /* survey gives every byte to the tap */
+    const void *arg;               /* the handler's own: several formats may share functions */
 
     /* How sure: 0 no … 100 certain. */
     int (*sniff)(const lb_format *format, const lb_peek *peek);
@@ -67,7 +67,8 @@ struct lb_format {
                       const lb_entry *known, lb_reader **out, lb_error *err);
 
     /* One pass: fills total_rows, locator, arrow_schema, dialect, blocks, columns … of `out`, in `arena`. */
-    lb_status (*survey)(lb_reader *reader, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
+    lb_status (*survey)(lb_reader *reader, const lb_survey_options *options, lb_arena *arena, lb_entry *out,
+                        lb_error *err);
 
     /* As survey, for a file that grew since `known` (with which the reader was opened) was made of it: reads from the last block
      * on and gives what survey would; nothing goes to the tap. *done false: nothing was read, it has to be surveyed whole.
@@ -85,14 +86,14 @@ struct lb_format {
 
     /* The entry under other value options, where nothing has to be read for that (all text; declared columns): fills *out, which lends
      * from `known` and `arena`. *done false: the file has to be surveyed with these options. NULL: always. */
-    lb_status (*adapt)(const lb_entry *known, const lb_read_options *options, lb_arena *arena, lb_entry *out, bool *done,
-                       lb_error *err);
+    lb_status (*adapt)(const lb_entry *known, const lb_read_options *options, lb_arena *arena, lb_entry *out,
+                       bool *done, lb_error *err);
 
     /* Another reading that would fit better, as options text ("delimiter=;"), or "" for none; NULL: never. `out` has 128 bytes.
      * `why` gets a sentence. */
     lb_status (*suggest)(lb_reader *reader, char *out, char *why, size_t cap, lb_error *err);
 
-    void (*close)(lb_reader *reader);    /* NULL is fine */
+    void (*close)(lb_reader *reader); /* NULL is fine */
 };
 
 /* Structure options of a read against an entry's: may the entry's blocks serve it? */

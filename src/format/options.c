@@ -10,25 +10,25 @@
 #include "io/text.h"
 #include "wire/json_tree.h"
 
-#define OPTIONS_MAX_LIST 10000              /* values of a repeatable option: a map's JSON may be hostile */
+#define OPTIONS_MAX_LIST 10000 /* values of a repeatable option: a map's JSON may be hostile */
 #define OPTIONS_MAX_VALUE ((size_t)65536)
-#define OPTIONS_MAX_HEADER_ROW 1048576      /* rows of a sheet */
+#define OPTIONS_MAX_HEADER_ROW 1048576 /* rows of a sheet */
 
 /* id, name, what stands for the value (NULL: a flag), help, structural, repeatable */
-#define OPTIONS(X)                                                                                                     \
-    X(delimiter, "delimiter", "D", "what separates fields: 1 to 4 bytes; \\t or tab is a tab", true, false)            \
-    X(quote, "quote", "C|none", "the quote character (default \")", true, false)                                       \
-    X(escape, "escape", "C|none", "the character that takes the next one literally (default none)", true, false)       \
-    X(header, "header", "true|false|N|none", "is the first record a header; in a workbook the header's row", true,     \
-      false)                                                                                                           \
-    X(no_header, "no-header", NULL, "the first record is data", true, false)                                           \
-    X(encoding, "encoding", "NAME", "the text's encoding, by iconv's names (default UTF-8)", true, false)              \
-    X(ragged, "ragged", "error|null", "records of another length: refuse, or fill with nulls", true, false)            \
-    X(sheet, "sheet", "NAME|N", "the sheet of a workbook, by name or number from 0", true, false)                      \
-    X(types, "types", "auto|proven|sample|text", "how columns get their types (default auto)", false, false)           \
-    X(all_text, "all-text", NULL, "every value as it stands, as --types text", false, false)                           \
-    X(null, "null", "TEXT", "a value that means null", false, true)                                                    \
-    X(decimal, "decimal", NULL, "numbers with a point are decimals, not floats", false, false)                         \
+#define OPTIONS(X)                                                                                                 \
+    X(delimiter, "delimiter", "D", "what separates fields: 1 to 4 bytes; \\t or tab is a tab", true, false)        \
+    X(quote, "quote", "C|none", "the quote character (default \")", true, false)                                   \
+    X(escape, "escape", "C|none", "the character that takes the next one literally (default none)", true, false)   \
+    X(header, "header", "true|false|N|none", "is the first record a header; in a workbook the header's row", true, \
+      false)                                                                                                       \
+    X(no_header, "no-header", NULL, "the first record is data", true, false)                                       \
+    X(encoding, "encoding", "NAME", "the text's encoding, by iconv's names (default UTF-8)", true, false)          \
+    X(ragged, "ragged", "error|null", "records of another length: refuse, or fill with nulls", true, false)        \
+    X(sheet, "sheet", "NAME|N", "the sheet of a workbook, by name or number from 0", true, false)                  \
+    X(types, "types", "auto|proven|sample|text", "how columns get their types (default auto)", false, false)       \
+    X(all_text, "all-text", NULL, "every value as it stands, as --types text", false, false)                       \
+    X(null, "null", "TEXT", "a value that means null", false, true)                                                \
+    X(decimal, "decimal", NULL, "numbers with a point are decimals, not floats", false, false)                     \
     X(column, "column", "NAME=TYPE", "declare the type of a column", false, true)
 
 #define OPTIONS_INFO(id, name, value, help, structural, repeatable) { name, value, help, structural, repeatable },
@@ -317,7 +317,7 @@ static lb_status options_set_column(lb_read_options *o, const char *value, lb_er
         return options_refuse("column", "NAME=TYPE", value, err);
     const char *split = options_column_split(value);
     if (split == NULL)
-        return options_check_type(equals + 1, err);    /* says which types there are */
+        return options_check_type(equals + 1, err); /* says which types there are */
     if (split == value)
         return options_refuse("column", "NAME=TYPE", value, err);
     return options_add_column(o, (lb_str){ value, (size_t)(split - value) }, split + 1, err);
@@ -547,13 +547,13 @@ static lb_status options_read_object(lb_read_options *o, json_t *object, lb_erro
     const char *name;
     json_t *value, *item;
     size_t i;
-    json_object_foreach(object, name, value) {
+    json_object_foreach(object, name, value)
+    {
         if (!json_is_array(value)) {
             LB_TRY(options_read_value(o, name, value, err));
             continue;
         }
-        json_array_foreach(value, i, item)
-            LB_TRY(options_read_value(o, name, item, err));
+        json_array_foreach(value, i, item) LB_TRY(options_read_value(o, name, item, err));
     }
     return LB_OK;
 }

@@ -7,26 +7,31 @@
 typedef enum lb_type_mode { LB_TYPES_AUTO, LB_TYPES_PROVEN, LB_TYPES_SAMPLE, LB_TYPES_TEXT } lb_type_mode;
 
 typedef struct lb_column_decl {
-    const char *name, *type;    /* NAME=TYPE; the type's words */
+    const char *name, *type; /* NAME=TYPE; the type's words */
 } lb_column_decl;
 
-enum {    /* which structural options are set */
-    LB_OPT_DELIMITER = 1, LB_OPT_QUOTE = 2, LB_OPT_ESCAPE = 4, LB_OPT_HEADER = 8, LB_OPT_ENCODING = 16,
-    LB_OPT_RAGGED = 32, LB_OPT_SHEET = 64
+enum { /* which structural options are set */
+       LB_OPT_DELIMITER = 1,
+       LB_OPT_QUOTE = 2,
+       LB_OPT_ESCAPE = 4,
+       LB_OPT_HEADER = 8,
+       LB_OPT_ENCODING = 16,
+       LB_OPT_RAGGED = 32,
+       LB_OPT_SHEET = 64
 };
 
 struct lb_read_options {
     lb_arena arena;
-    unsigned set;                  /* LB_OPT_… */
-    char delimiter[5];             /* 1 to 4 bytes */
-    int quote, escape;             /* a byte, or -1: none */
-    bool has_header;               /* delimited text */
-    int32_t header_row;            /* workbooks: row number from 1; 0: none; -1: not said */
+    unsigned set;       /* LB_OPT_… */
+    char delimiter[5];  /* 1 to 4 bytes */
+    int quote, escape;  /* a byte, or -1: none */
+    bool has_header;    /* delimited text */
+    int32_t header_row; /* workbooks: row number from 1; 0: none; -1: not said */
     const char *encoding;
     bool ragged_null;
-    const char *sheet;             /* name or number */
+    const char *sheet; /* name or number */
 
-    unsigned value_set;            /* any value option given (LB_VAL_…) */
+    unsigned value_set; /* any value option given (LB_VAL_…) */
     lb_type_mode types;
     bool decimal;
     size_t n_nulls, cap_nulls;

@@ -83,18 +83,20 @@ static const struct {
 
 /* Encodings that iconv knows and whose bytes mean different things after a shift: a prefix of the name. */
 static const char *const encoding_stateful[] = {
-    "ISO-2022", "ISO2022", "CSISO2022", "UTF-7", "UTF7", "UNICODE-1-1-UTF-7", "HZ", "IBM-930", "IBM930", "CP930",
-    "IBM-933", "IBM933", "CP933", "IBM-935", "IBM935", "CP935", "IBM-937", "IBM937", "CP937", "IBM-939", "IBM939",
-    "CP939",
-    "IBM-1364", "IBM1364", "CP1364", "IBM-1371", "IBM1371", "CP1371", "IBM-1388", "IBM1388", "CP1388", "IBM-1390",
-    "IBM1390", "CP1390", "IBM-1399", "IBM1399", "CP1399", "BOCU", "SCSU",
+    "ISO-2022", "ISO2022",  "CSISO2022", "UTF-7",  "UTF7",     "UNICODE-1-1-UTF-7",
+    "HZ",       "IBM-930",  "IBM930",    "CP930",  "IBM-933",  "IBM933",
+    "CP933",    "IBM-935",  "IBM935",    "CP935",  "IBM-937",  "IBM937",
+    "CP937",    "IBM-939",  "IBM939",    "CP939",  "IBM-1364", "IBM1364",
+    "CP1364",   "IBM-1371", "IBM1371",   "CP1371", "IBM-1388", "IBM1388",
+    "CP1388",   "IBM-1390", "IBM1390",   "CP1390", "IBM-1399", "IBM1399",
+    "CP1399",   "BOCU",     "SCSU",
 };
 
 /* Names of iconv that mean "whatever this machine does", or no text encoding at all. */
 static const char *const encoding_refused[] = { "CHAR", "WCHAR-T", "INTERNAL", "JAVA" };
 
 static const struct {
-    const char *name, *settled;    /* a BOM settles `name`; an equal or generic name has it skipped */
+    const char *name, *settled; /* a BOM settles `name`; an equal or generic name has it skipped */
     unsigned size;
     char bom[5];
 } encoding_boms[] = {

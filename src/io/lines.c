@@ -3,7 +3,7 @@
 typedef uint8_t lines_block __attribute__((vector_size(16)));
 
 #define LINES_BLOCK sizeof(lines_block)
-#define LINES_RUN 255    /* blocks whose counts fit a byte each */
+#define LINES_RUN 255 /* blocks whose counts fit a byte each */
 
 static lines_block lines_load(const uint8_t *p)
 {

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-#define LOCK_NAP_NS 5000000    /* between two tries */
+#define LOCK_NAP_NS 5000000 /* between two tries */
 
 struct lb_lock {
     int fd;
@@ -83,7 +83,7 @@ void lb_lock_release(lb_lock *lock)
     if (lock == NULL)
         return;
     if (lock->fd >= 0) {
-        (void)flock(lock->fd, LOCK_UN);    /* a child that was forked meanwhile has the descriptor too */
+        (void)flock(lock->fd, LOCK_UN); /* a child that was forked meanwhile has the descriptor too */
         (void)close(lock->fd);
     }
     free(lock);

@@ -17,9 +17,9 @@
 #include "base/clock.h"
 
 #define SAVE_BUFFER ((size_t)512 * 1024)
-#define SAVE_LINKS 40             /* symbolic links followed one after the other, as Linux does */
+#define SAVE_LINKS 40 /* symbolic links followed one after the other, as Linux does */
 #define SAVE_STALE_SECONDS 3600
-#define SAVE_TRIES 16             /* names tried for the temporary file */
+#define SAVE_TRIES 16 /* names tried for the temporary file */
 
 typedef struct save_name {
     char text[NAME_MAX + 1];
@@ -27,14 +27,14 @@ typedef struct save_name {
 
 struct lb_saver {
     lb_context *cx;
-    lb_error error;        /* the first failure of lb_saver_write */
-    char *path;            /* as the caller gave it: for messages */
-    char *target;          /* the file to replace, behind all links */
-    const char *name;      /* its last component */
+    lb_error error;   /* the first failure of lb_saver_write */
+    char *path;       /* as the caller gave it: for messages */
+    char *target;     /* the file to replace, behind all links */
+    const char *name; /* its last component */
     char *keep_as;
     int dir_fd, fd;
-    bool direct;           /* a device, a pipe …: written as it is, nothing replaced */
-    bool made;             /* the temporary file stands in the directory */
+    bool direct; /* a device, a pipe …: written as it is, nothing replaced */
+    bool made;   /* the temporary file stands in the directory */
     save_name temp;
     size_t used;
     uint8_t *buffer;
@@ -216,7 +216,7 @@ static lb_status save_open_temp(lb_saver *s, lb_error *err)
     if (s->fd < 0)
         return save_fail(s, errno, "create", err);
     s->made = true;
-    (void)flock(s->fd, LOCK_EX | LOCK_NB);    /* says that somebody writes it: see save_clear_one */
+    (void)flock(s->fd, LOCK_EX | LOCK_NB); /* says that somebody writes it: see save_clear_one */
     return exists ? save_keep_mode(s, &old, err) : LB_OK;
 }
 
@@ -358,7 +358,7 @@ static int save_copy(lb_saver *s, const char *to)
     if (out < 0)
         failed = errno;
     while (failed == 0) {
-        ssize_t n = read(in, s->buffer, SAVE_BUFFER);    /* the buffer was flushed */
+        ssize_t n = read(in, s->buffer, SAVE_BUFFER); /* the buffer was flushed */
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -388,11 +388,11 @@ static lb_status save_keep_old(lb_saver *s, lb_error *err)
         return lb_fail_nomem(err);
     }
     bool linked = linkat(s->dir_fd, s->name, AT_FDCWD, temp, 0) == 0;
-    if (linked || errno != ENOENT) {    /* else nothing stood there */
+    if (linked || errno != ENOENT) { /* else nothing stood there */
         failed = linked ? 0 : save_copy(s, temp);
         if (failed == 0 && rename(temp, s->keep_as) != 0)
             failed = errno;
-        (void)unlink(temp);    /* stays where both names were the same file already, or on failure */
+        (void)unlink(temp); /* stays where both names were the same file already, or on failure */
     }
     free(temp);
     free(dir);

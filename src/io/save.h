@@ -17,6 +17,6 @@ lb_status lb_sync_dir(int fd, const char *path, lb_error *err);
  * longer than `wait_ms`. */
 typedef struct lb_lock lb_lock;
 lb_status lb_lock_take(const char *path, int wait_ms, lb_lock **out, lb_error *err);
-void lb_lock_release(lb_lock *lock);    /* NULL is fine */
+void lb_lock_release(lb_lock *lock); /* NULL is fine */
 
 #endif

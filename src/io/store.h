@@ -18,8 +18,8 @@ struct lb_store {
     /* Fresh size and times, of the very file that is read. Memory stores have times 0. */
     lb_status (*stat)(lb_store *store, lb_file_stat *out, lb_error *err);
     void (*close)(lb_store *store);
-    const char *path;      /* for messages; "" for memory */
-    uint64_t size;         /* when it was opened */
+    const char *path; /* for messages; "" for memory */
+    uint64_t size;    /* when it was opened */
     _Atomic uint64_t bytes_read;
 };
 
@@ -40,6 +40,6 @@ static inline lb_status lb_store_stat(lb_store *s, lb_file_stat *out, lb_error *
     return s->stat(s, out, err);
 }
 
-void lb_store_close(lb_store *store);    /* NULL is fine */
+void lb_store_close(lb_store *store); /* NULL is fine */
 
 #endif

@@ -13,7 +13,7 @@
 typedef struct file_store {
     lb_store store;
     int fd;
-    _Atomic uint64_t expected;    /* end of the last read */
+    _Atomic uint64_t expected; /* end of the last read */
     _Atomic unsigned run;
     char path[];
 } file_store;
@@ -51,7 +51,7 @@ static lb_status file_read_at(lb_store *store, uint64_t offset, void *out, size_
     *got = 0;
     if (offset > INT64_MAX)
         return LB_OK;
-    size = (size_t)LB_MIN((uint64_t)size, INT64_MAX - offset);    /* no file is longer */
+    size = (size_t)LB_MIN((uint64_t)size, INT64_MAX - offset); /* no file is longer */
     while (done < size) {
         ssize_t n = pread(f->fd, (char *)out + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)

@@ -16,13 +16,13 @@
 /* What one encoded piece became. Pieces follow each other without gaps, and no decoder state crosses from one to the
  * next. */
 typedef struct text_piece {
-    uint64_t position, offset;    /* of its first byte: in the text, in the store */
-    uint32_t unit;                /* each byte of text came from so many bytes; 0: they differ */
+    uint64_t position, offset; /* of its first byte: in the text, in the store */
+    uint32_t unit;             /* each byte of text came from so many bytes; 0: they differ */
     size_t in_size, out_size;
-    size_t try_end_at;            /* size at which text_piece_may_end looks again */
+    size_t try_end_at; /* size at which text_piece_may_end looks again */
 } text_piece;
 
-static const uint8_t text_replacement[] = { 0xEF, 0xBF, 0xBD };    /* U+FFFD stands where bytes are not valid */
+static const uint8_t text_replacement[] = { 0xEF, 0xBF, 0xBD }; /* U+FFFD stands where bytes are not valid */
 
 static lb_budget *text_budget(const lb_text *t)
 {
@@ -102,8 +102,13 @@ static lb_status text_open_decoders(lb_text *t, const char *encoding, lb_error *
 lb_status lb_text_open(lb_text *t, lb_context *cx, lb_store *store, uint64_t offset, const char *encoding, size_t chunk,
                        lb_error *err)
 {
-    *t = (lb_text){ .cx = cx, .store = store, .bad_at = UINT64_MAX, .opened_at = offset, .next_offset = offset,
-                     .known_offset = offset, .start_offset = offset };
+    *t = (lb_text){ .cx = cx,
+                    .store = store,
+                    .bad_at = UINT64_MAX,
+                    .opened_at = offset,
+                    .next_offset = offset,
+                    .known_offset = offset,
+                    .start_offset = offset };
     t->chunk = chunk == 0 ? TEXT_CHUNK : chunk;
     lb_buf_init(&t->window, text_budget(t));
     lb_buf_init(&t->raw, text_budget(t));
@@ -500,8 +505,7 @@ static uint64_t text_seek(lb_text *t, const text_piece *piece, uint64_t wanted)
 {
     size_t low = 0;
     uint64_t made = 0;
-    if (t->known_at >= piece->position && t->known_at - piece->position <= wanted &&
-        t->known_offset >= piece->offset) {
+    if (t->known_at >= piece->position && t->known_at - piece->position <= wanted && t->known_offset >= piece->offset) {
         made = t->known_at - piece->position;
         low = (size_t)(t->known_offset - piece->offset);
     }
@@ -521,7 +525,7 @@ uint64_t lb_text_offset(lb_text *t, uint64_t position)
         return t->opened_at + position;
     if (t->unit != 0)
         return text_count_to(t, position);
-    while (low < high) {    /* the first piece that begins after the position */
+    while (low < high) { /* the first piece that begins after the position */
         size_t middle = low + (high - low) / 2;
         if (pieces[middle].position > position)
             high = middle;

@@ -16,11 +16,11 @@ typedef void (*lb_tap_fn)(void *user, const uint8_t *bytes, size_t size);
 
 typedef struct lb_text {
     /* Read these. */
-    const uint8_t *data;       /* the window */
+    const uint8_t *data; /* the window */
     size_t size;
-    uint64_t at;               /* position of data[0] in the decoded text; positions count from the opening offset */
-    bool end;                  /* nothing follows the window */
-    uint64_t bad_at;           /* position of the first byte that is not valid text; UINT64_MAX: none so far. What
+    uint64_t at;     /* position of data[0] in the decoded text; positions count from the opening offset */
+    bool end;        /* nothing follows the window */
+    uint64_t bad_at; /* position of the first byte that is not valid text; UINT64_MAX: none so far. What
                                   follows it in the window is not to be used */
 
     /* Private. */
@@ -28,16 +28,16 @@ typedef struct lb_text {
     lb_store *store;
     lb_buf window, raw;
     size_t chunk;
-    uint64_t opened_at, next_offset;    /* in the store */
-    uint64_t checked_to;                /* position up to which UTF-8 was checked */
+    uint64_t opened_at, next_offset; /* in the store */
+    uint64_t checked_to;             /* position up to which UTF-8 was checked */
     bool store_end, cut_at_end;
-    iconv_t decoder, seeker;            /* the second one decodes again for lb_text_offset */
+    iconv_t decoder, seeker; /* the second one decodes again for lb_text_offset */
     const char *encoding;
-    lb_buf pieces;                      /* decoded pieces of the window, for positions → offsets */
-    unsigned unit, long_unit;           /* encoded bytes of a character, and of one of 4 in UTF-8; 0: they differ */
-    uint64_t known_at, known_offset;    /* a position whose offset is known: the next is looked for from there */
-    uint64_t start_offset;              /* of the window, where characters are counted */
-    bool tapped;                        /* the bytes before opened_at were given to the tap */
+    lb_buf pieces;                   /* decoded pieces of the window, for positions → offsets */
+    unsigned unit, long_unit;        /* encoded bytes of a character, and of one of 4 in UTF-8; 0: they differ */
+    uint64_t known_at, known_offset; /* a position whose offset is known: the next is looked for from there */
+    uint64_t start_offset;           /* of the window, where characters are counted */
+    bool tapped;                     /* the bytes before opened_at were given to the tap */
     lb_tap_fn tap;
     void *tap_user;
 } lb_text;
@@ -47,7 +47,7 @@ typedef struct lb_text {
  * (encoding). */
 lb_status lb_text_open(lb_text *t, lb_context *cx, lb_store *store, uint64_t offset, const char *encoding, size_t chunk,
                        lb_error *err);
-void lb_text_tap(lb_text *t, lb_tap_fn tap, void *user);    /* before the first lb_text_more */
+void lb_text_tap(lb_text *t, lb_tap_fn tap, void *user); /* before the first lb_text_more */
 void lb_text_close(lb_text *t);
 
 /* Drop the first `used` bytes of the window and read on: the window grows by at least one byte, or `end` is set.

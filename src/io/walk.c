@@ -10,17 +10,17 @@
 #include "base/buf.h"
 #include "base/path.h"
 
-#define WALK_ASK_EVERY 1024    /* entries between two looks at the cancel flag */
+#define WALK_ASK_EVERY 1024 /* entries between two looks at the cancel flag */
 
 typedef struct walk {
     lb_context *cx;
     const char *root;
     const lb_walk_options *options;
     lb_arena *arena;
-    lb_buf files;      /* of lb_walk_file */
-    lb_buf folders;    /* of lb_str: still to be read, the latest first */
+    lb_buf files;   /* of lb_walk_file */
+    lb_buf folders; /* of lb_str: still to be read, the latest first */
     int root_fd;
-    int last_fd;       /* folder read last and its path: the next one mostly lies in it */
+    int last_fd; /* folder read last and its path: the next one mostly lies in it */
     lb_str last;
     unsigned seen;
 } walk;
@@ -130,7 +130,7 @@ static lb_status walk_entry(walk *w, int fd, lb_str folder, const struct dirent 
     LB_TRY(walk_join(w, folder, name, &rel_path, err));
     if (type == DT_DIR)
         return walk_folder_found(w, rel_path, name, err);
-    if (type == DT_REG && !walk_wants(w, rel_path, false))    /* asked first: a stat costs more */
+    if (type == DT_REG && !walk_wants(w, rel_path, false)) /* asked first: a stat costs more */
         return LB_OK;
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return walk_is_gone(errno) ? LB_OK : walk_fail(w, errno, rel_path, "stat", err);

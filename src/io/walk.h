@@ -6,13 +6,13 @@
 #include "base/context.h"
 
 typedef struct lb_walk_file {
-    lb_str rel_path;         /* `/` between, bytes as listed */
+    lb_str rel_path; /* `/` between, bytes as listed */
     uint64_t size;
     int64_t mtime_ns, ctime_ns;
 } lb_walk_file;
 
 typedef struct lb_walk_options {
-    bool hidden;             /* also enter directories whose name begins with a dot */
+    bool hidden; /* also enter directories whose name begins with a dot */
     /* Say whether a directory is entered, whether a file is taken; NULL: all. `is_dir`: rel_path is a directory's. */
     bool (*want)(void *user, lb_str rel_path, bool is_dir);
     void *user;

@@ -13,7 +13,7 @@
 typedef struct build_file {
     lb_arena arena;
     lb_entry entry;
-    bool gone;                   /* vanished between listing and inspection: as if never listed */
+    bool gone; /* vanished between listing and inspection: as if never listed */
 } build_file;
 
 typedef struct build {
@@ -38,7 +38,8 @@ typedef struct build {
 static lb_status build_setup(build *b, const lb_map_options *o, lb_error *err)
 {
     if (o->struct_size != sizeof *o)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_map_options.struct_size is %zu, not %zu", o->struct_size, sizeof *o);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_map_options.struct_size is %zu, not %zu", o->struct_size,
+                       sizeof *o);
     if (o->fingerprint != LB_FINGERPRINT_METADATA && o->fingerprint != LB_FINGERPRINT_BLAKE3)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "the fingerprint is metadata or blake3");
     LB_TRY(lb_lake_options_new(o, &b->options, err));
@@ -106,8 +107,12 @@ static lb_status build_one(void *user, size_t index, lb_error *err)
             return status;
         }
         if (out->entry.format.size == 0)
-            out->entry = (lb_entry){ .size_bytes = file->size, .mtime_ns = file->mtime_ns, .ctime_ns = file->ctime_ns,
-                                     .inspected_ns = lb_now_ns(), .verified_ns = INT64_MIN, .format = LB_STR("unknown"),
+            out->entry = (lb_entry){ .size_bytes = file->size,
+                                     .mtime_ns = file->mtime_ns,
+                                     .ctime_ns = file->ctime_ns,
+                                     .inspected_ns = lb_now_ns(),
+                                     .verified_ns = INT64_MIN,
+                                     .format = LB_STR("unknown"),
                                      .locator = LB_STR("none") };
         LB_TRY(lb_inspect_record(&failure, &out->arena, &out->entry, err));
     }
@@ -161,8 +166,11 @@ static lb_status build_entries(build *b, lb_entry ***out, size_t *n, lb_error *e
 
 static lb_lake_write build_how(const build *b)
 {
-    return (lb_lake_write){ .options = b->options, .stats = b->stats, .stride = b->inspect.stride,
-                            .fingerprint = b->inspect.fingerprint, .interop_full = b->asked->interop_full };
+    return (lb_lake_write){ .options = b->options,
+                            .stats = b->stats,
+                            .stride = b->inspect.stride,
+                            .fingerprint = b->inspect.fingerprint,
+                            .interop_full = b->asked->interop_full };
 }
 
 static void build_free(build *b)
@@ -176,7 +184,8 @@ static void build_free(build *b)
 
 static const lb_map_options build_defaults = { .struct_size = sizeof build_defaults };
 
-static lb_status build_start(build *b, lb_context *cx, const char *dir, const lb_map_options *options, bool saved, lb_error *err)
+static lb_status build_start(build *b, lb_context *cx, const char *dir, const lb_map_options *options, bool saved,
+                             lb_error *err)
 {
     lb_error_clear(err);
     *b = (build){ .cx = cx, .dir = dir, .asked = options != NULL ? options : &build_defaults };
@@ -190,7 +199,7 @@ static lb_status build_start(build *b, lb_context *cx, const char *dir, const lb
 
 typedef struct build_bytes {
     lb_buf bytes;
-    lb_error why;                /* what kept them from growing: the writer only learns that it was refused */
+    lb_error why; /* what kept them from growing: the writer only learns that it was refused */
 } build_bytes;
 
 static bool build_append(void *user, const void *bytes, size_t size)
@@ -212,8 +221,8 @@ static lb_status build_write(const build *b, lb_entry **entries, size_t n, build
     return to->why.code;
 }
 
-lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
-                               lb_map **out, lb_error *err)
+lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options,
+                               const lb_read_options *over, lb_map **out, lb_error *err)
 {
     lb_entry **entries = NULL;
     build_bytes made = { .why = LB_ERROR_INIT };

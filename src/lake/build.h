@@ -6,7 +6,7 @@
 
 /* As lb_map_create, but the map stays in memory: for reading a lake that has none. Digests are not taken. `over` (may be NULL)
  * wins over what the options say of how files are read, rules included, and is not kept in the map. */
-lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options, const lb_read_options *over,
-                               lb_map **out, lb_error *err);
+lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options,
+                               const lb_read_options *over, lb_map **out, lb_error *err);
 
 #endif

@@ -29,8 +29,8 @@ bool lb_map_is_lost(const char *path, lb_status status)
 }
 
 /* Look in one folder; *map NULL where its map does not list the file, or there is none. */
-static lb_status data_look_in(lb_context *cx, const char *dir, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path,
-                              uint64_t *index, const char **reason, lb_error *err)
+static lb_status data_look_in(lb_context *cx, const char *dir, const char *path, lb_arena *arena, lb_map **map,
+                              lb_str *rel_path, uint64_t *index, const char **reason, lb_error *err)
 {
     const char *file = lb_path_join(arena, dir, LB_MAP_NAME);
     size_t skip = strlen(dir) + (strcmp(dir, "/") != 0);
@@ -63,8 +63,8 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
     return LB_OK;
 }
 
-lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path, uint64_t *index,
-                      const char **reason, lb_error *err)
+lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path,
+                      uint64_t *index, const char **reason, lb_error *err)
 {
     const char *normal = lb_path_normal(arena, path);
     char *dir = normal == NULL ? NULL : lb_arena_copy(arena, lb_str_of(normal));

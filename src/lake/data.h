@@ -6,8 +6,8 @@
 #include "lake/lake_options.h"
 #include "lake/map.h"
 
-#define LB_PROVEN_BYTES ((uint64_t)256 << 20)    /* files up to this size are typed whole without being asked */
-#define LB_SAMPLE_BYTES ((uint64_t)16 << 20)     /* of larger ones, so much is looked at */
+#define LB_PROVEN_BYTES ((uint64_t)256 << 20) /* files up to this size are typed whole without being asked */
+#define LB_SAMPLE_BYTES ((uint64_t)16 << 20)  /* of larger ones, so much is looked at */
 
 typedef struct lb_data {
     lb_context *cx;
@@ -15,33 +15,33 @@ typedef struct lb_data {
     lb_store *store;
     const lb_format *format;
     lb_reader *reader;
-    lb_read_options *options;    /* how it is read: what the map remembers, and what was asked */
+    lb_read_options *options; /* how it is read: what the map remembers, and what was asked */
     lb_entry entry;
     struct ArrowSchema schema;
-    const char *map_use;         /* "used", or why not; static */
-    bool surveyed;               /* the entry was made by this open */
+    const char *map_use; /* "used", or why not; static */
+    bool surveyed;       /* the entry was made by this open */
 } lb_data;
 
 typedef struct lb_data_request {
-    const char *path;            /* to open */
-    const char *format;          /* forced; NULL */
-    const lb_read_options *over; /* asked; may be NULL */
-    const lb_map *map;           /* where the entry stands; NULL: none */
-    const lb_lake_options *remembered;    /* of that map; NULL: none */
-    lb_str rel_path;             /* in it */
+    const char *path;                  /* to open */
+    const char *format;                /* forced; NULL */
+    const lb_read_options *over;       /* asked; may be NULL */
+    const lb_map *map;                 /* where the entry stands; NULL: none */
+    const lb_lake_options *remembered; /* of that map; NULL: none */
+    lb_str rel_path;                   /* in it */
     bool listed;
-    uint64_t index;              /* of the entry, where listed */
-    const lb_entry *entry;       /* use this one instead of the map's; it must outlive the file */
-    bool single;                 /* asked for as a file, not as part of a lake */
-    bool fresh_map;              /* just built by the caller, with `over` and the handlers of run time in it */
-    const char *no_map_reason;   /* why there is no map; static */
-    bool whole;                  /* survey the whole file, whatever its size and type mode */
-    bool stats;                  /* … with statistics; a map's entry is not used */
+    uint64_t index;            /* of the entry, where listed */
+    const lb_entry *entry;     /* use this one instead of the map's; it must outlive the file */
+    bool single;               /* asked for as a file, not as part of a lake */
+    bool fresh_map;            /* just built by the caller, with `over` and the handlers of run time in it */
+    const char *no_map_reason; /* why there is no map; static */
+    bool whole;                /* survey the whole file, whatever its size and type mode */
+    bool stats;                /* … with statistics; a map's entry is not used */
 } lb_data_request;
 
 /* Errors: those of opening and surveying. A file that does not match its entry is surveyed, never read through it. */
 lb_status lb_data_open(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err);
-void lb_data_close(lb_data *d);    /* NULL is fine */
+void lb_data_close(lb_data *d); /* NULL is fine */
 
 /* Survey again without the entry: for a file that turned out to be another than the one mapped. */
 lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err);
@@ -62,7 +62,7 @@ bool lb_map_is_lost(const char *path, lb_status status);
 
 /* The map that lists a file, looked for from its folder upwards. *map NULL: none, with the reason; the caller closes it.
  * `rel_path` lives in the arena. */
-lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path, uint64_t *index,
-                      const char **reason, lb_error *err);
+lb_status lb_find_map(lb_context *cx, const char *path, lb_arena *arena, lb_map **map, lb_str *rel_path,
+                      uint64_t *index, const char **reason, lb_error *err);
 
 #endif

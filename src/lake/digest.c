@@ -6,9 +6,9 @@
 
 struct lb_digester {
     lb_xxh3 *xxh3;
-    lb_blake3 *range, *whole;    /* NULL without BLAKE3 */
-    uint64_t bytes;              /* seen */
-    uint64_t in_range;           /* of them in the open range */
+    lb_blake3 *range, *whole; /* NULL without BLAKE3 */
+    uint64_t bytes;           /* seen */
+    uint64_t in_range;        /* of them in the open range */
     lb_buf xxh3_out, blake3_out;
     lb_status status;
     lb_error error;

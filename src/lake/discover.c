@@ -25,8 +25,8 @@ static bool discover_is_own(lb_str name)
 /* What engines leave beside data: it is not rows. */
 static bool discover_is_by_product(lb_str name)
 {
-    return lb_str_is(name, "_gold_metadata.json") || lb_str_is(name, "_metadata") || lb_str_is(name, "_common_metadata") ||
-           (name.size >= 8 && memcmp(name.at, "_SUCCESS", 8) == 0);
+    return lb_str_is(name, "_gold_metadata.json") || lb_str_is(name, "_metadata") ||
+           lb_str_is(name, "_common_metadata") || (name.size >= 8 && memcmp(name.at, "_SUCCESS", 8) == 0);
 }
 
 static bool discover_matches(const char *const *globs, lb_str path)
@@ -90,12 +90,14 @@ lb_status lb_map_name_of(lb_str raw, lb_arena *arena, lb_str *out, lb_error *err
     return LB_OK;
 }
 
-static lb_status discover_file(const char *root, const lb_walk_file *from, lb_arena *arena, lb_data_file *out, lb_error *err)
+static lb_status discover_file(const char *root, const lb_walk_file *from, lb_arena *arena, lb_data_file *out,
+                               lb_error *err)
 {
     lb_str raw = from->rel_path;
     char *name = lb_arena_copy(arena, raw);
 
-    *out = (lb_data_file){ .rel_path = raw, .size = from->size, .mtime_ns = from->mtime_ns, .ctime_ns = from->ctime_ns };
+    *out =
+        (lb_data_file){ .rel_path = raw, .size = from->size, .mtime_ns = from->mtime_ns, .ctime_ns = from->ctime_ns };
     out->path = name == NULL ? NULL : lb_path_join(arena, root, name);
     if (out->path == NULL)
         return lb_arena_fail(arena, err);
@@ -110,8 +112,8 @@ static int discover_order(const void *a, const void *b)
     return lb_str_compare(((const lb_data_file *)a)->rel_path, ((const lb_data_file *)b)->rel_path);
 }
 
-lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_arena *arena, lb_data_file **files,
-                      size_t *count, lb_error *err)
+lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_arena *arena,
+                      lb_data_file **files, size_t *count, lb_error *err)
 {
     discover d = { cx, options };
     lb_walk_options walk = { .hidden = options->hidden, .want = discover_wants, .user = &d };
@@ -128,7 +130,8 @@ lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_option
     /* An escaped name may be another file's own. */
     for (size_t i = 1; i < *count; i++)
         if (lb_str_equal((*files)[i].rel_path, (*files)[i - 1].rel_path))
-            return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "two files would both be called %.*s in the map: one name is not UTF-8",
+            return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                           "two files would both be called %.*s in the map: one name is not UTF-8",
                            (int)LB_MIN((*files)[i].rel_path.size, 200), (*files)[i].rel_path.at);
     return LB_OK;
 }

@@ -29,7 +29,8 @@ static lb_status explain_file(lb_table *t, uint64_t file, uint64_t at, uint64_t 
         LB_TRY(lb_table_entry(t, file, &t->arena, &entry, err));
     else
         entry = t->file->entry;
-    *out = (lb_part){ .struct_size = sizeof *out, .map = lb_table_reason(t, file, &entry), .first_byte = -1, .bytes = -1 };
+    *out =
+        (lb_part){ .struct_size = sizeof *out, .map = lb_table_reason(t, file, &entry), .first_byte = -1, .bytes = -1 };
     out->path = t->lake ? lb_arena_copy(&t->arena, lb_table_shown(t, entry.rel_path)) : t->path;
     out->format = lb_arena_copy(&t->arena, entry.format);
     out->locator = lb_arena_copy(&t->arena, entry.locator);
@@ -75,7 +76,8 @@ static lb_status explain_find(lb_table *t, uint64_t at, uint64_t part, uint64_t 
     return LB_OK;
 }
 
-static lb_status explain_part(lb_table *t, const lb_slice *slice, uint64_t part, lb_part *out, bool *done, lb_error *err)
+static lb_status explain_part(lb_table *t, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
+                              lb_error *err)
 {
     uint64_t at, end, file, first;
 
@@ -100,7 +102,8 @@ lb_status lb_table_explain(lb_table *t, const lb_slice *slice, uint64_t part, lb
     lb_error_clear(err);
     *done = true;
     if (slice->struct_size != sizeof *slice)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_slice.struct_size is %zu, not %zu", slice->struct_size, sizeof *slice);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_slice.struct_size is %zu, not %zu", slice->struct_size,
+                       sizeof *slice);
     pthread_mutex_lock(&t->lock);
     lb_status status = explain_part(t, slice, part, out, done, err);
     pthread_mutex_unlock(&t->lock);

@@ -95,7 +95,10 @@ static const struct {
     { "gzip", "\x1F\x8B\x08", "", 3, 0 },
     { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0 },
     { "bzip2", "BZh", "", 3, 0 },
-    { "xz", "\xFD" "7zXZ\0", "", 6, 0 },
+    { "xz",
+      "\xFD"
+      "7zXZ\0",
+      "", 6, 0 },
     { "lz4", "\x04\x22\x4D\x18", "", 4, 0 },
     { "an old workbook (.xls)", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", 8, 0 },
 };
@@ -120,11 +123,11 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },      { "feather", "Feather" },     { "arrow", "Arrow IPC" },
-    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "json", "JSON" },           { "jsonl", "JSON" },
-    { "ndjson", "JSON" },     { "xlsx", "Excel" },      { "xls", "Excel" },           { "avro", "Avro" },
+    { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" }, { "arrow", "Arrow IPC" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" },    { "json", "JSON" },       { "jsonl", "JSON" },
+    { "ndjson", "JSON" },     { "xlsx", "Excel" },          { "xls", "Excel" },       { "avro", "Avro" },
     { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "lance", "Lance" },     { "gz", "gzip" },
-    { "zst", "zstd" },        { "bz2", "bzip2" },       { "xz", "xz" },               { "lz4", "lz4" },
+    { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },           { "lz4", "lz4" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, lb_error *err)
@@ -132,7 +135,8 @@ static lb_status handlers_check_unread(lb_str extension, lb_error *err)
     for (size_t i = 0; i < LB_COUNT_OF(handlers_unread); i++) {
         if (!lb_str_is_nocase(extension, handlers_unread[i].extension))
             continue;
-        lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, which this version does not read", handlers_unread[i].format);
+        lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, which this version does not read",
+                handlers_unread[i].format);
         lb_fail_hint(err, "if it is delimited text, say so: --format csv");
         return LB_UNSUPPORTED;
     }
@@ -154,8 +158,9 @@ static lb_status handlers_sniff(const lb_peek *peek, const char *magic, const lb
         return LB_OK;
     if (magic != NULL)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "this is %s, which Lakebed does not read", magic);
-    lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, peek->file_size == 0 ? "the file is empty and its name does not say its format"
-                                                                 : "neither its name nor its content says which format this is");
+    lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+            peek->file_size == 0 ? "the file is empty and its name does not say its format"
+                                 : "neither its name nor its content says which format this is");
     lb_fail_hint(err, "name it with --format; `lakebed formats` lists them");
     return LB_UNSUPPORTED;
 }
@@ -215,9 +220,9 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
         unsigned structural, value;
         const char *name;
     } known[] = {
-        { LB_OPT_DELIMITER, 0, "delimiter" }, { LB_OPT_QUOTE, 0, "quote" },   { LB_OPT_ESCAPE, 0, "escape" },
+        { LB_OPT_DELIMITER, 0, "delimiter" }, { LB_OPT_QUOTE, 0, "quote" },       { LB_OPT_ESCAPE, 0, "escape" },
         { LB_OPT_HEADER, 0, "header" },       { LB_OPT_ENCODING, 0, "encoding" }, { LB_OPT_RAGGED, 0, "ragged" },
-        { LB_OPT_SHEET, 0, "sheet" },         { 0, LB_VAL_TYPES, "types" },   { 0, LB_VAL_DECIMAL, "decimal" },
+        { LB_OPT_SHEET, 0, "sheet" },         { 0, LB_VAL_TYPES, "types" },       { 0, LB_VAL_DECIMAL, "decimal" },
         { 0, LB_VAL_NULL, "null" },           { 0, LB_VAL_COLUMN, "column" },
     };
 
@@ -240,7 +245,8 @@ static lb_status registry_check(const char *ext, const char *delimiter, lb_error
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%.40s' is no extension: give the letters after the last dot", ext);
     if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL)
         return lb_fail(err, LB_USAGE, LB_NOWHERE,
-                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"", delimiter);
+                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"",
+                       delimiter);
     return LB_OK;
 }
 
@@ -311,8 +317,12 @@ static void handlers_info(const lb_format *format, lb_format_info *out)
 
     handlers_join(format->extensions, extensions, sizeof extensions);
     handlers_join(format->options, options, sizeof options);
-    *out = (lb_format_info){ .struct_size = sizeof *out, .name = format->name, .extensions = extensions, .locator = format->locator,
-                             .options = options, .dynamic = lb_handler_is_dynamic(format) };
+    *out = (lb_format_info){ .struct_size = sizeof *out,
+                             .name = format->name,
+                             .extensions = extensions,
+                             .locator = format->locator,
+                             .options = options,
+                             .dynamic = lb_handler_is_dynamic(format) };
 }
 
 size_t lb_format_count(lb_context *cx)
@@ -333,7 +343,8 @@ lb_status lb_format_at(lb_context *cx, size_t index, lb_format_info *out, lb_err
     lb_error_clear(err);
     index -= LB_COUNT_OF(handlers);
     pthread_mutex_lock(&cx->registry_lock);
-    for (const registered_handler *h = cx->registry == NULL ? NULL : cx->registry->first; format == NULL && h != NULL; h = h->next)
+    for (const registered_handler *h = cx->registry == NULL ? NULL : cx->registry->first; format == NULL && h != NULL;
+         h = h->next)
         if (h->active && index-- == 0)
             format = h->format;
     pthread_mutex_unlock(&cx->registry_lock);

@@ -15,8 +15,8 @@ typedef struct inspect {
     const lb_inspect_options *options;
     const lb_read_options *read;
     lb_arena *arena;
-    lb_digester *digester;       /* NULL: no digests */
-    const lb_entry *old;         /* the file grew since this was made of it; NULL: survey it whole */
+    lb_digester *digester; /* NULL: no digests */
+    const lb_entry *old;   /* the file grew since this was made of it; NULL: survey it whole */
 } inspect;
 
 static void inspect_tap(void *user, const uint8_t *bytes, size_t size)
@@ -53,7 +53,8 @@ static lb_status inspect_feed(inspect *i, lb_digester *digester, uint64_t at, lb
 }
 
 /* --detect: a reading that fits better is taken, by a reader of its own. */
-static lb_status inspect_detect(inspect *i, const lb_format *format, lb_reader **reader, lb_read_options **detected, lb_error *err)
+static lb_status inspect_detect(inspect *i, const lb_format *format, lb_reader **reader, lb_read_options **detected,
+                                lb_error *err)
 {
     char option[128], why[128];
     lb_reader *other = NULL;
@@ -103,8 +104,14 @@ static void inspect_tell(inspect *i, const lb_format *format, lb_reader *reader)
 static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *reader, lb_entry *out, lb_error *err)
 {
     const lb_inspect_options *o = i->options;
-    lb_survey_options survey = { .stride = o->stride, .stats = o->stats, .stats_columns = o->stats_columns,
-                                 .sample_bytes = o->sample_bytes, .pages = o->pages, .keep_state = o->for_map, .tap = inspect_tap, .tap_user = i };
+    lb_survey_options survey = { .stride = o->stride,
+                                 .stats = o->stats,
+                                 .stats_columns = o->stats_columns,
+                                 .sample_bytes = o->sample_bytes,
+                                 .pages = o->pages,
+                                 .keep_state = o->for_map,
+                                 .tap = inspect_tap,
+                                 .tap_user = i };
 
     LB_TRY(format->survey(reader, &survey, i->arena, out, err));
     if (o->for_map && lb_handler_is_dynamic(format)) {
@@ -127,7 +134,8 @@ static lb_status inspect_join_digests(inspect *i, lb_digester *tail, uint64_t fu
 
     LB_TRY(lb_digester_finish(tail, i->arena, &rest, err));
     uint64_t n = full + rest.digests.count;
-    uint64_t *first = lb_arena_alloc(i->arena, (size_t)n, sizeof *first), *length = lb_arena_alloc(i->arena, (size_t)n, sizeof *length);
+    uint64_t *first = lb_arena_alloc(i->arena, (size_t)n, sizeof *first),
+             *length = lb_arena_alloc(i->arena, (size_t)n, sizeof *length);
     uint8_t *xxh3 = lb_arena_alloc(i->arena, (size_t)n, LB_XXH3_SIZE);
     if (first == NULL || length == NULL || xxh3 == NULL)
         return lb_arena_fail(i->arena, err);
@@ -163,15 +171,18 @@ static bool inspect_can_grow(const inspect *i)
     const lb_digests *d = &i->old->digests;
     uint64_t full = i->old->size_bytes / LB_DIGEST_RANGE;
 
-    return i->options->fingerprint == LB_FINGERPRINT_METADATA && i->options->digests && d->xxh3 != NULL && d->count >= full &&
-           i->old->open_state.size != 0;
+    return i->options->fingerprint == LB_FINGERPRINT_METADATA && i->options->digests && d->xxh3 != NULL &&
+           d->count >= full && i->old->open_state.size != 0;
 }
 
 /* *done false: the file has to be surveyed whole. */
 static lb_status inspect_grow(inspect *i, const lb_format *format, lb_entry *out, bool *done, lb_error *err)
 {
     const lb_inspect_options *o = i->options;
-    const lb_survey_options survey = { .stride = o->stride, .stats = o->stats, .stats_columns = o->stats_columns, .pages = o->pages,
+    const lb_survey_options survey = { .stride = o->stride,
+                                       .stats = o->stats,
+                                       .stats_columns = o->stats_columns,
+                                       .pages = o->pages,
                                        .keep_state = o->for_map };
     lb_reader *reader = NULL;
 
@@ -232,15 +243,19 @@ lb_status lb_inspect(lb_context *cx, lb_store *store, const lb_inspect_options *
     return lb_inspect_grown(cx, store, options, read, NULL, arena, out, err);
 }
 
-lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
-                           const lb_entry *old, lb_arena *arena, lb_entry *out, lb_error *err)
+lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options,
+                           const lb_read_options *read, const lb_entry *old, lb_arena *arena, lb_entry *out,
+                           lb_error *err)
 {
     inspect i = { .cx = cx, .store = store, .options = options, .read = read, .arena = arena, .old = old };
     lb_file_stat before;
 
     LB_TRY(lb_store_stat(store, &before, err));
-    *out = (lb_entry){ .size_bytes = before.size, .mtime_ns = before.mtime_ns, .ctime_ns = before.ctime_ns,
-                       .inspected_ns = lb_now_ns(), .verified_ns = INT64_MIN };
+    *out = (lb_entry){ .size_bytes = before.size,
+                       .mtime_ns = before.mtime_ns,
+                       .ctime_ns = before.ctime_ns,
+                       .inspected_ns = lb_now_ns(),
+                       .verified_ns = INT64_MIN };
     if (options->digests || options->fingerprint == LB_FINGERPRINT_BLAKE3)
         LB_TRY(lb_digester_new(options->fingerprint == LB_FINGERPRINT_BLAKE3, &cx->budget, &i.digester, err));
     lb_status status = inspect_read(&i, out, err);
@@ -271,8 +286,8 @@ lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *ou
         at += (size_t)snprintf(text + at, sizeof text - at, "line %lld, ", (long long)error->line);
     if (error->offset >= 0)
         at += (size_t)snprintf(text + at, sizeof text - at, "byte %lld: ", (long long)error->offset);
-    at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", error->message, error->hint[0] != '\0' ? " (" : "", error->hint,
-                           error->hint[0] != '\0' ? ")" : "");
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", error->message, error->hint[0] != '\0' ? " (" : "",
+                           error->hint, error->hint[0] != '\0' ? ")" : "");
     out->error = (lb_str){ lb_arena_copy(arena, lb_str_of(text)), strlen(text) };
     out->total_rows = 0;
     out->blocks = (lb_blocks){ 0 };

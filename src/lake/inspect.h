@@ -8,16 +8,16 @@
 typedef struct lb_inspect_options {
     uint64_t stride;
     lb_stats_policy stats;
-    const char *const *stats_columns;    /* LB_STATS_NAMED */
+    const char *const *stats_columns; /* LB_STATS_NAMED */
     lb_fingerprint fingerprint;
-    bool digests;                        /* of the bytes that are read anyway */
+    bool digests; /* of the bytes that are read anyway */
     bool detect;
     bool pages;
-    bool for_map;                        /* leave out what a map may not hold: positions of run-time handlers (LM-76) */
-    uint64_t sample_bytes;               /* 0: the whole file */
-    const char *format;                  /* forced; NULL */
-    _Atomic uint64_t *bytes_done;        /* counts up as bytes are read; may be NULL */
-    void (*progress)(void *user);        /* called after that; may be NULL */
+    bool for_map;                 /* leave out what a map may not hold: positions of run-time handlers (LM-76) */
+    uint64_t sample_bytes;        /* 0: the whole file */
+    const char *format;           /* forced; NULL */
+    _Atomic uint64_t *bytes_done; /* counts up as bytes are read; may be NULL */
+    void (*progress)(void *user); /* called after that; may be NULL */
     void *progress_user;
 } lb_inspect_options;
 
@@ -28,8 +28,9 @@ lb_status lb_inspect(lb_context *cx, lb_store *store, const lb_inspect_options *
 
 /* The same for a file that grew since `old` was made of it: read from its last block on where its format can, else whole. The
  * result equals that of lb_inspect. */
-lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
-                           const lb_entry *old, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options,
+                           const lb_read_options *read, const lb_entry *old, lb_arena *arena, lb_entry *out,
+                           lb_error *err);
 
 /* Give a failed file's entry its error: place, message and hint in one line. */
 lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *out, lb_error *err);

@@ -100,8 +100,8 @@ void lb_lake_options_free(lb_lake_options *o)
     free(o);
 }
 
-lb_status lb_lake_options_for(const lb_lake_options *o, lb_str rel_path, const lb_read_options *over, lb_read_options **out,
-                              lb_error *err)
+lb_status lb_lake_options_for(const lb_lake_options *o, lb_str rel_path, const lb_read_options *over,
+                              lb_read_options **out, lb_error *err)
 {
     LB_TRY(lb_read_options_merge(o->read, NULL, out, err));
     for (size_t i = 0; i <= o->n_rules; i++) {
@@ -153,10 +153,11 @@ lb_status lb_lake_options_json(const lb_lake_options *o, lb_buf *out, lb_error *
 
     if (read == NULL)
         return lb_fail_nomem(err);
-    json = json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:s, s:b}", "read", read, "set", options_list_json(o->set), "include",
-                     options_list_json(o->discover.include), "exclude", options_list_json(o->discover.exclude), "hidden",
-                     o->discover.hidden, "by_products", o->discover.by_products, "compressed", !o->no_compressed, "detect", o->detect,
-                     "on_error", o->record_errors ? "record" : "abort", "pages", o->pages);
+    json =
+        json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:s, s:b}", "read", read, "set", options_list_json(o->set),
+                  "include", options_list_json(o->discover.include), "exclude", options_list_json(o->discover.exclude),
+                  "hidden", o->discover.hidden, "by_products", o->discover.by_products, "compressed", !o->no_compressed,
+                  "detect", o->detect, "on_error", o->record_errors ? "record" : "abort", "pages", o->pages);
     if (json != NULL)
         text = lb_json_dump(json, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(json);
@@ -191,12 +192,16 @@ static lb_status options_of(const json_t *json, lb_arena *scratch, lb_lake_optio
 {
     const json_t *read = json_object_get(json, "read");
     const char *on_error = json_string_value(json_object_get(json, "on_error"));
-    lb_map_options from = { .struct_size = sizeof from, .hidden = options_flag(json, "hidden", false),
+    lb_map_options from = { .struct_size = sizeof from,
+                            .hidden = options_flag(json, "hidden", false),
                             .by_products = options_flag(json, "by_products", false),
-                            .no_compressed = !options_flag(json, "compressed", true), .detect = options_flag(json, "detect", false),
+                            .no_compressed = !options_flag(json, "compressed", true),
+                            .detect = options_flag(json, "detect", false),
                             .record_errors = on_error != NULL && strcmp(on_error, "record") == 0,
-                            .pages = options_flag(json, "pages", false), .include = options_list_of(scratch, json, "include"),
-                            .exclude = options_list_of(scratch, json, "exclude"), .set = options_list_of(scratch, json, "set") };
+                            .pages = options_flag(json, "pages", false),
+                            .include = options_list_of(scratch, json, "include"),
+                            .exclude = options_list_of(scratch, json, "exclude"),
+                            .set = options_list_of(scratch, json, "set") };
     lb_read_options *options = NULL;
     lb_status status = LB_OK;
 
@@ -227,7 +232,8 @@ lb_status lb_lake_options_of_json(lb_str text, lb_lake_options **out, lb_error *
     json_t *json = lb_json_load(text.at, text.size, JSON_REJECT_DUPLICATES, &why);
     if (!json_is_object(json)) {
         json_decref(json);
-        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the map's bazan.options are no JSON object: %s", json == NULL ? why.text : "");
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the map's bazan.options are no JSON object: %s",
+                       json == NULL ? why.text : "");
     }
     lb_arena_init(&scratch, NULL);
     lb_status status = options_of(json, &scratch, out, err);

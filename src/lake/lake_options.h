@@ -15,10 +15,10 @@ typedef struct lb_lake_options {
     lb_arena arena;
     lb_discover_options discover;
     bool no_compressed, detect, record_errors, pages;
-    lb_read_options *read;       /* for all files; never NULL */
+    lb_read_options *read; /* for all files; never NULL */
     size_t n_rules;
-    lb_set_rule *rules;          /* later ones win */
-    const char *const *set;      /* the rules as they were written, ended by NULL */
+    lb_set_rule *rules;     /* later ones win */
+    const char *const *set; /* the rules as they were written, ended by NULL */
 } lb_lake_options;
 
 /* Errors: USAGE: a rule without a colon, an option in it that is none. */
@@ -29,10 +29,10 @@ lb_status lb_lake_options_of_json(lb_str json, lb_lake_options **out, lb_error *
 
 /* The JSON object for `bazan.options`. */
 lb_status lb_lake_options_json(const lb_lake_options *options, lb_buf *out, lb_error *err);
-void lb_lake_options_free(lb_lake_options *options);    /* NULL is fine */
+void lb_lake_options_free(lb_lake_options *options); /* NULL is fine */
 
 /* How one file is read: for all, then the rules that match, then `over` (may be NULL). */
-lb_status lb_lake_options_for(const lb_lake_options *options, lb_str rel_path, const lb_read_options *over, lb_read_options **out,
-                              lb_error *err);
+lb_status lb_lake_options_for(const lb_lake_options *options, lb_str rel_path, const lb_read_options *over,
+                              lb_read_options **out, lb_error *err);
 
 #endif

@@ -70,8 +70,9 @@ lb_status lb_lake_stats_of_map(lb_str text, lb_arena *arena, lb_lake_stats *out,
     json_t *array = lb_json_load(text.at, text.size, 0, NULL);
     size_t n = json_array_size(array), used = 0;
     const char **list = json_is_array(array) ? lb_arena_alloc(arena, n + 1, sizeof *list) : NULL;
-    lb_status status = list != NULL ? LB_OK
-                                    : lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the map's statistics policy is neither a word nor names");
+    lb_status status =
+        list != NULL ? LB_OK
+                     : lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the map's statistics policy is neither a word nor names");
     for (size_t i = 0; status == LB_OK && i < n; i++) {
         const char *name = json_string_value(json_array_get(array, i));
         if (name == NULL)

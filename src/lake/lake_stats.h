@@ -6,7 +6,7 @@
 
 typedef struct lb_lake_stats {
     lb_stats_policy policy;
-    const char *const *columns;  /* LB_STATS_NAMED: sorted, each once, ended by NULL */
+    const char *const *columns; /* LB_STATS_NAMED: sorted, each once, ended by NULL */
 } lb_lake_stats;
 
 /* What a `--stats` text names ("all" if NULL). Names live in the arena. Errors: USAGE (nothing named). */

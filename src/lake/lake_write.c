@@ -35,13 +35,17 @@ static int write_order(const void *a, const void *b)
     return lb_str_compare((*(lb_entry *const *)a)->rel_path, (*(lb_entry *const *)b)->rel_path);
 }
 
-lb_status lb_lake_write_map(const lb_lake_write *how, lb_entry **entries, size_t count, lb_write_fn write, void *user, lb_error *err)
+lb_status lb_lake_write_map(const lb_lake_write *how, lb_entry **entries, size_t count, lb_write_fn write, void *user,
+                            lb_error *err)
 {
     lb_buf options, stats, united;
     char writer[64];
     int n = snprintf(writer, sizeof writer, "lakebed %s", lb_version());
-    lb_map_header header = { .stride = how->stride, .fingerprint = how->fingerprint, .created_ns = lb_now_ns(),
-                             .interop_full = how->interop_full, .writer = { writer, (size_t)n } };
+    lb_map_header header = { .stride = how->stride,
+                             .fingerprint = how->fingerprint,
+                             .created_ns = lb_now_ns(),
+                             .interop_full = how->interop_full,
+                             .writer = { writer, (size_t)n } };
 
     lb_buf_init(&options, NULL);
     lb_buf_init(&stats, NULL);
@@ -65,8 +69,8 @@ lb_status lb_lake_write_map(const lb_lake_write *how, lb_entry **entries, size_t
     return status;
 }
 
-static lb_status save_to(lb_context *cx, const char *path, const char *old, const lb_lake_write *how, lb_entry **entries,
-                         size_t count, lb_error *err)
+static lb_status save_to(lb_context *cx, const char *path, const char *old, const lb_lake_write *how,
+                         lb_entry **entries, size_t count, lb_error *err)
 {
     lb_saver *saver = NULL;
 
@@ -78,8 +82,8 @@ static lb_status save_to(lb_context *cx, const char *path, const char *old, cons
     return status;
 }
 
-lb_status lb_lake_save_map(lb_context *cx, const char *dir, bool keep_old, const lb_lake_write *how, lb_entry **entries, size_t count,
-                           lb_error *err)
+lb_status lb_lake_save_map(lb_context *cx, const char *dir, bool keep_old, const lb_lake_write *how, lb_entry **entries,
+                           size_t count, lb_error *err)
 {
     lb_arena arena;
 

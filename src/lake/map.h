@@ -17,19 +17,19 @@
 typedef struct lb_map_header {
     uint64_t stride;
     lb_fingerprint fingerprint;
-    lb_str stats;                  /* `bazan.stats_columns`: "all", "none", "block" or a JSON array of names, sorted, each once */
-    lb_str options_json;           /* `bazan.options` */
-    lb_str writer;                 /* `bazan.writer` */
+    lb_str stats;        /* `bazan.stats_columns`: "all", "none", "block" or a JSON array of names, sorted, each once */
+    lb_str options_json; /* `bazan.options` */
+    lb_str writer;       /* `bazan.writer` */
     int64_t created_ns;
-    bool interop_full;             /* fill stats_json and row_groups_json */
-    lb_str union_schema;           /* encapsulated schema of the lake; empty: not stored */
+    bool interop_full;   /* fill stats_json and row_groups_json */
+    lb_str union_schema; /* encapsulated schema of the lake; empty: not stored */
 } lb_map_header;
 
 /* Write a map. `entries` are sorted by rel_path here (each once: a repeated path is INTERNAL) and given their
  * first_global_row; totals, schema references and batches (closed at about `batch_bytes`, 0: 256 MiB) are worked out. The
  * bytes are the same for the same input. */
-lb_status lb_map_write(const lb_map_header *header, lb_entry **entries, size_t count, uint64_t batch_bytes, lb_write_fn write,
-                       void *user, lb_error *err);
+lb_status lb_map_write(const lb_map_header *header, lb_entry **entries, size_t count, uint64_t batch_bytes,
+                       lb_write_fn write, void *user, lb_error *err);
 
 /* Load from a file (memory-mapped, closed with the map) or from bytes, which the map takes over (also on error). `path` is for
  * messages. Nothing is copied and the cost is O(batches) for maps of ours; the reference's layouts (5, 7 and 8
@@ -50,7 +50,8 @@ lb_status lb_map_view_all(const lb_map *map, uint64_t index, lb_arena *arena, lb
 
 /* The little that lookups need, without the rest: O(1). */
 lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, lb_error *err);
-lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows, lb_error *err);
+lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows,
+                           lb_error *err);
 
 /* What says whether an entry still holds, without the rest: O(1), nothing is allocated; `out` gets rel_path, size_bytes, the times and
  * error. */

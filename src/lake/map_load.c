@@ -574,8 +574,9 @@ static uint64_t entries_up_to(const lb_map *map, uint64_t row)
 
 static lb_status map_no_row(const lb_map *map, uint64_t row, lb_error *err)
 {
-    lb_status status = lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu row%s",
-                               (unsigned long long)row, (unsigned long long)map->total_rows, map->total_rows == 1 ? "" : "s");
+    lb_status status =
+        lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu row%s", (unsigned long long)row,
+                (unsigned long long)map->total_rows, map->total_rows == 1 ? "" : "s");
     lb_fail_path(err, map->path);
     if (map->total_rows != 0)
         lb_fail_hint(err, "rows are counted from 0: the last one is %llu", (unsigned long long)map->total_rows - 1);

@@ -41,7 +41,8 @@ lb_status lb_check_sandbox(const char *path, lb_error *err)
     if (real_root == NULL)
         status = lb_fail_errno(err, errno, root, "resolve the sandbox root");
     else if (real != NULL && !sandbox_contains(real_root, real))
-        status = lb_fail(err, LB_USAGE, LB_NOWHERE, "path traversal denied: this lies outside the sandbox %s", real_root);
+        status =
+            lb_fail(err, LB_USAGE, LB_NOWHERE, "path traversal denied: this lies outside the sandbox %s", real_root);
     /* A path that cannot be resolved is left to the call that opens it. */
     free(real_root);
     free(real);

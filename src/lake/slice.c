@@ -9,20 +9,20 @@
 
 typedef struct slice {
     lb_table *t;
-    struct ArrowSchema schema;   /* of the result */
+    struct ArrowSchema schema; /* of the result */
     size_t n_columns;
-    uint64_t *columns;           /* places in the table's schema */
-    uint64_t at, end;            /* rows of the table still to give */
-    uint64_t asked_end;          /* the end before it was cut at the table's */
+    uint64_t *columns;  /* places in the table's schema */
+    uint64_t at, end;   /* rows of the table still to give */
+    uint64_t asked_end; /* the end before it was cut at the table's */
 
-    uint64_t file;               /* the open one, or the next */
-    lb_data *data;               /* NULL: none open */
-    bool own, delivered;         /* delivered: some of this file's rows went out */
-    bool fresh;                  /* read without the map after it changed: not again */
-    uint64_t part_end;           /* row of the table behind the part */
+    uint64_t file;       /* the open one, or the next */
+    lb_data *data;       /* NULL: none open */
+    bool own, delivered; /* delivered: some of this file's rows went out */
+    bool fresh;          /* read without the map after it changed: not again */
+    uint64_t part_end;   /* row of the table behind the part */
     size_t n_wanted;
-    lb_wanted *wanted;           /* columns asked of the reader */
-    uint64_t *places;            /* of each result column among them; SLICE_ABSENT */
+    lb_wanted *wanted; /* columns asked of the reader */
+    uint64_t *places;  /* of each result column among them; SLICE_ABSENT */
     struct ArrowArrayStream stream;
 } slice;
 
@@ -111,12 +111,14 @@ static lb_status slice_want_columns(slice *s, lb_error *err)
         }
         s->places[i] = SLICE_ABSENT;
         if (place == SLICE_ABSENT && s->fresh)
-            status = lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed, and has no column '%s' any more", want->name);
+            status =
+                lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed, and has no column '%s' any more", want->name);
         if (place == SLICE_ABSENT)
             continue;
         bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
         s->places[i] = s->n_wanted;
-        s->wanted[s->n_wanted++] = (lb_wanted){ .column = place, .as = same || !s->data->format->reads_as ? NULL : want };
+        s->wanted[s->n_wanted++] =
+            (lb_wanted){ .column = place, .as = same || !s->data->format->reads_as ? NULL : want };
     }
     lb_names_free(&names);
     return status;
@@ -141,7 +143,9 @@ static lb_status slice_scan_part(slice *s, lb_error *err)
 
     LB_TRY(lb_table_first_row(s->t, s->file, &first, err));
     LB_TRY(slice_want_columns(s, err));
-    const lb_range range = { .first = s->at - first, .count = s->part_end - s->at, .n_columns = s->n_wanted, .columns = s->wanted };
+    const lb_range range = {
+        .first = s->at - first, .count = s->part_end - s->at, .n_columns = s->n_wanted, .columns = s->wanted
+    };
     return s->data->format->scan(s->data->reader, &range, &s->stream, err);
 }
 
@@ -290,7 +294,8 @@ static void slice_close(void *state)
 static lb_status slice_check(const lb_slice *want, lb_error *err)
 {
     if (want->struct_size != sizeof *want)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_slice.struct_size is %zu, not %zu", want->struct_size, sizeof *want);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_slice.struct_size is %zu, not %zu", want->struct_size,
+                       sizeof *want);
     return LB_OK;
 }
 
@@ -349,7 +354,8 @@ static bool raw_write(void *user, const void *bytes, size_t size)
     return sink->write(sink->user, bytes, size);
 }
 
-static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err)
+static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, lb_write_fn write, void *user,
+                          lb_error *err)
 {
     lb_data *data;
     bool own;
@@ -357,7 +363,8 @@ static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t c
     LB_TRY(lb_table_open_file(t, file, &data, &own, err));
     lb_status status = lb_data_check(data, err);
     if (status == LB_OK && data->format->raw == NULL)
-        status = lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "records of %s have no bytes of their own", data->format->name);
+        status =
+            lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "records of %s have no bytes of their own", data->format->name);
     if (status == LB_OK)
         status = data->format->raw(data->reader, first, count, write, user, err);
     if (status == LB_OK)

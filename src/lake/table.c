@@ -114,13 +114,13 @@ lb_str lb_table_shown(const lb_table *t, lb_str rel_path)
 
 typedef struct table_check {
     lb_table *t;
-    uint8_t *changed;            /* a byte a file: 0, TABLE_CHANGED or TABLE_UNMAPPED */
+    uint8_t *changed; /* a byte a file: 0, TABLE_CHANGED or TABLE_UNMAPPED */
     lb_override *overrides;
 } table_check;
 
-enum { TABLE_CHANGED = 1, TABLE_UNMAPPED };    /* the latter: its handler has no positions in a map */
+enum { TABLE_CHANGED = 1, TABLE_UNMAPPED }; /* the latter: its handler has no positions in a map */
 
-#define TABLE_CHECK_RUN 256      /* files a job */
+#define TABLE_CHECK_RUN 256 /* files a job */
 
 /* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP where a
  * link or something else is in the way, or errno. */
@@ -128,7 +128,8 @@ static int table_reach(const lb_table *t, char *path, struct stat *now)
 {
     int failed = 0;
 
-    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); failed == 0 && slash != NULL; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); failed == 0 && slash != NULL;
+         slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         failed = lstat(path, now) != 0 ? errno : S_ISDIR(now->st_mode) ? 0 : ELOOP;
         *slash = '/';
@@ -199,12 +200,14 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
     char *path = table_file_path(c->t, &was, &o->arena);
     if (path == NULL)
         return lb_arena_fail(&o->arena, err);
-    const lb_inspect_options options = { .stride = lb_map_header_of(c->t->map)->stride, .stats = LB_STATS_ALL,
+    const lb_inspect_options options = { .stride = lb_map_header_of(c->t->map)->stride,
+                                         .stats = LB_STATS_ALL,
                                          .detect = c->t->remembered->detect };
     lb_status status = lb_store_open_file(path, &store, &why);
     int failed = status == LB_OK ? table_reach(c->t, path, &now) : 0;
     if (failed == ELOOP)
-        status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
+        status =
+            lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
     else if (failed != 0)
         status = lb_fail_errno(&why, failed, path, "stat");
     if (status == LB_OK && lb_str_is(was.format, "dynamic") &&
@@ -256,7 +259,8 @@ static lb_status table_check_all(lb_table *t, lb_error *err)
 
     if (c.changed == NULL)
         return lb_fail_nomem(err);
-    lb_status status = lb_run_jobs(t->cx, (size_t)((t->n_files + TABLE_CHECK_RUN - 1) / TABLE_CHECK_RUN), table_check_run, &c, err);
+    lb_status status =
+        lb_run_jobs(t->cx, (size_t)((t->n_files + TABLE_CHECK_RUN - 1) / TABLE_CHECK_RUN), table_check_run, &c, err);
     for (uint64_t i = 0; i < t->n_files; i++) {
         n += c.changed[i] != 0;
         changed += c.changed[i] == TABLE_CHANGED;
@@ -271,9 +275,10 @@ static lb_status table_check_all(lb_table *t, lb_error *err)
             if (c.changed[i] != 0)
                 c.overrides[k++].index = i;
         if (changed != 0)
-            lb_note(t->cx,
-                    "%s: %zu file%s changed since the map was made and %s read without it; `lakebed map %s` maps the lake again",
-                    t->path, changed, changed == 1 ? "" : "s", changed == 1 ? "is" : "are", t->root);
+            lb_note(
+                t->cx,
+                "%s: %zu file%s changed since the map was made and %s read without it; `lakebed map %s` maps the lake again",
+                t->path, changed, changed == 1 ? "" : "s", changed == 1 ? "is" : "are", t->root);
         t->overrides = c.overrides;
         t->n_overrides = n;
         status = lb_run_jobs(t->cx, n, table_survey_changed, &c, err);
@@ -561,7 +566,8 @@ static lb_status table_name_columns(lb_table *t, lb_error *err)
 static lb_status table_options(lb_table *t, const char *path, const lb_open_options *o, lb_error *err)
 {
     if (o != NULL && o->struct_size != sizeof *o)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_open_options.struct_size is %zu, not %zu", o->struct_size, sizeof *o);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_open_options.struct_size is %zu, not %zu", o->struct_size,
+                       sizeof *o);
     t->path = lb_arena_copy(&t->arena, lb_str_of(path));
     if (t->path == NULL)
         return lb_arena_fail(&t->arena, err);
@@ -736,7 +742,11 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
     const lb_override *override = table_override(t, index);
     lb_entry entry;
 
-    *q = (lb_data_request){ .remembered = t->remembered, .over = t->over, .map = t->map, .listed = true, .index = t->base + index,
+    *q = (lb_data_request){ .remembered = t->remembered,
+                            .over = t->over,
+                            .map = t->map,
+                            .listed = true,
+                            .index = t->base + index,
                             .fresh_map = t->no_map_reason != NULL };
     LB_TRY(table_view(t, index, arena, &entry, err));
     if (override != NULL)
@@ -795,9 +805,14 @@ static lb_status table_file_info(lb_table *t, uint64_t index, lb_entry_info *out
         LB_TRY(lb_table_entry(t, index, &t->arena, &entry, err));
     else
         entry = t->file->entry;
-    *out = (lb_entry_info){ .struct_size = sizeof *out, .format = table_keep(t, entry.format), .locator = table_keep(t, entry.locator),
-                            .container = table_keep(t, entry.container), .error = table_keep(t, entry.error),
-                            .bytes = entry.size_bytes, .rows = entry.total_rows, .blocks = entry.blocks.count,
+    *out = (lb_entry_info){ .struct_size = sizeof *out,
+                            .format = table_keep(t, entry.format),
+                            .locator = table_keep(t, entry.locator),
+                            .container = table_keep(t, entry.container),
+                            .error = table_keep(t, entry.error),
+                            .bytes = entry.size_bytes,
+                            .rows = entry.total_rows,
+                            .blocks = entry.blocks.count,
                             .mtime_ns = entry.mtime_ns };
     out->path = t->lake ? table_keep(t, lb_table_shown(t, entry.rel_path)) : t->path;
     if (entry.has_content_hash) {
@@ -848,9 +863,11 @@ const char *lb_table_map_use(lb_table *t, uint64_t index)
 
 void lb_table_tell_sample(lb_table *t)
 {
-    if (t->rows == LB_ROWS_UNKNOWN && t->file->options->types == LB_TYPES_AUTO && !atomic_flag_test_and_set(&t->sample_told))
-        lb_note(t->cx, "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once", t->path,
-                (unsigned long long)(LB_SAMPLE_BYTES >> 20));
+    if (t->rows == LB_ROWS_UNKNOWN && t->file->options->types == LB_TYPES_AUTO &&
+        !atomic_flag_test_and_set(&t->sample_told))
+        lb_note(t->cx,
+                "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once",
+                t->path, (unsigned long long)(LB_SAMPLE_BYTES >> 20));
 }
 
 lb_status lb_table_schema(lb_table *t, struct ArrowSchema *out, lb_error *err)
@@ -928,7 +945,10 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
     lb_colstat stat;
     lb_buf words;
 
-    *out = (lb_column_info){ .struct_size = sizeof *out, .name = field->name, .null_count = -1, .nan_count = -1,
+    *out = (lb_column_info){ .struct_size = sizeof *out,
+                             .name = field->name,
+                             .null_count = -1,
+                             .nan_count = -1,
                              .nullable = (field->flags & ARROW_FLAG_NULLABLE) != 0 };
     lb_buf_init(&words, NULL);
     lb_status status = lb_type_words(field, false, &words, err);

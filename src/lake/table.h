@@ -11,7 +11,7 @@
 /* A file of a lake that is not as the map says: surveyed when the lake was opened. */
 typedef struct lb_override {
     uint64_t index;
-    bool gone;                   /* it is no longer there, or cannot be read: no rows */
+    bool gone; /* it is no longer there, or cannot be read: no rows */
     lb_arena arena;
     lb_entry entry;
 } lb_override;
@@ -19,12 +19,12 @@ typedef struct lb_override {
 struct lb_table {
     lb_context *cx;
     lb_arena arena;
-    pthread_mutex_t lock;        /* of arena, unite, explained after opening */
-    char *path;                  /* as given */
+    pthread_mutex_t lock; /* of arena, unite, explained after opening */
+    char *path;           /* as given */
     bool lake;
 
-    lb_read_options *over;       /* asked; never NULL */
-    const char *format;          /* forced; NULL */
+    lb_read_options *over; /* asked; never NULL */
+    const char *format;    /* forced; NULL */
     lb_schema_mode mode;
     const char *no_map_reason;
 
@@ -33,20 +33,20 @@ struct lb_table {
     lb_data_request request;     /* of a single file */
     lb_data *file;               /* a single file, opened */
 
-    const char *root;            /* the folder that the map's paths are below: path, or a folder above it */
-    size_t prefix;               /* bytes of those paths that lead to path; 0: the map is path's own */
-    uint64_t base, base_row;     /* the first entry of the table in the map, and its first row there */
-    uint64_t n_files, failed;    /* failed: could not be read, and have no rows */
-    lb_override *overrides;      /* by ascending index */
+    const char *root;         /* the folder that the map's paths are below: path, or a folder above it */
+    size_t prefix;            /* bytes of those paths that lead to path; 0: the map is path's own */
+    uint64_t base, base_row;  /* the first entry of the table in the map, and its first row there */
+    uint64_t n_files, failed; /* failed: could not be read, and have no rows */
+    lb_override *overrides;   /* by ascending index */
     size_t n_overrides;
-    uint64_t *first_rows;        /* n_files + 1, where the map's do not hold; else NULL */
-    uint64_t rows;               /* LB_ROWS_UNKNOWN: only a sample was read */
+    uint64_t *first_rows; /* n_files + 1, where the map's do not hold; else NULL */
+    uint64_t rows;        /* LB_ROWS_UNKNOWN: only a sample was read */
 
-    struct ArrowSchema schema;   /* of the table; nothing but nulls is shown as string */
-    lb_names columns;            /* places of its fields */
-    lb_unite *unite;             /* made when statistics are asked for */
-    uint64_t explained_at, explained_part, explained_file;    /* explained last: slice's first row, part, its file */
-    atomic_flag sample_told;     /* that types come from a sample */
+    struct ArrowSchema schema;                             /* of the table; nothing but nulls is shown as string */
+    lb_names columns;                                      /* places of its fields */
+    lb_unite *unite;                                       /* made when statistics are asked for */
+    uint64_t explained_at, explained_part, explained_file; /* explained last: slice's first row, part, its file */
+    atomic_flag sample_told;                               /* that types come from a sample */
 };
 
 /* The entry of a file of a lake, as this table reads it. */

@@ -6,26 +6,25 @@
 #include "column/ipc.h"
 #include "lake/handlers.h"
 
-
 typedef struct united {
     struct ArrowSchema field;
     bool inferred;
     bool conflict;
-    bool wide, negative;         /* LB_META_WIDE, LB_META_NEGATIVE of some file */
-    lb_str words;                /* the type, in the arena */
-    lb_colstat stat;             /* of all files so far, in the column's type; strings in the arena */
-    bool stat_known;             /* every file that has the column gave its statistics */
-    bool any_bounds;             /* some file has values that have bounds */
-    bool nans_unknown;           /* of some file with values */
-    uint64_t rows;               /* of the files that have it */
+    bool wide, negative; /* LB_META_WIDE, LB_META_NEGATIVE of some file */
+    lb_str words;        /* the type, in the arena */
+    lb_colstat stat;     /* of all files so far, in the column's type; strings in the arena */
+    bool stat_known;     /* every file that has the column gave its statistics */
+    bool any_bounds;     /* some file has values that have bounds */
+    bool nans_unknown;   /* of some file with values */
+    uint64_t rows;       /* of the files that have it */
     lb_str first_file;
 } united;
 
 struct lb_unite {
     lb_arena arena;
     lb_schema_mode mode;
-    lb_buf columns;              /* united */
-    lb_names names;              /* of the columns, with their places */
+    lb_buf columns; /* united */
+    lb_names names; /* of the columns, with their places */
     uint64_t rows, files;
     /* The schema taken in last: most files have the one before. */
     lb_str last_bytes;
@@ -258,7 +257,8 @@ static lb_status unite_first_bounds(lb_unite *u, united *c, const lb_colstat *b,
 
 /* Take a file's statistics of a column, whose type there is `from`, into those of all files. A file of nothing but
  * nulls and NaN has no bounds to add. */
-static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, const char *from, uint64_t rows, lb_error *err)
+static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, const char *from, uint64_t rows,
+                            lb_error *err)
 {
     lb_colstat b;
 
@@ -345,7 +345,8 @@ static lb_status unite_refuse(lb_status status, lb_error *err)
     return status;
 }
 
-static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_entry *entry, lb_error *err)
+static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_entry *entry,
+                                lb_error *err)
 {
     lb_buf a, b, text;
     lb_status status;
@@ -354,10 +355,12 @@ static lb_status unite_conflict(lb_unite *u, united *c, const struct ArrowSchema
     lb_buf_init(&b, NULL);
     lb_buf_init(&text, NULL);
     const char *first = unite_words(&c->field, &a), *second = unite_words(field, &b);
-    status = lb_buf_printf(&text, err, "column '%s' is %s in %.*s and %s in %.*s", c->field.name, first, (int)c->first_file.size,
-                           c->first_file.at, second, (int)entry->rel_path.size, entry->rel_path.at);
+    status =
+        lb_buf_printf(&text, err, "column '%s' is %s in %.*s and %s in %.*s", c->field.name, first,
+                      (int)c->first_file.size, c->first_file.at, second, (int)entry->rel_path.size, entry->rel_path.at);
     if (status == LB_OK && u->mode == LB_SCHEMA_STRICT)
-        status = unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)text.size, (const char *)text.data), err);
+        status =
+            unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)text.size, (const char *)text.data), err);
     if (status == LB_OK && u->mode == LB_SCHEMA_TEXT) {
         status = unite_to_text(u, c, err);
     } else if (status == LB_OK) {
@@ -398,11 +401,12 @@ static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide, bool n
     return facts;
 }
 
-static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_colstat *stat, const lb_entry *entry,
-                            lb_error *err)
+static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_colstat *stat,
+                            const lb_entry *entry, lb_error *err)
 {
     const bool wide = unite_has_mark(field, LB_META_WIDE), negative = unite_has_mark(field, LB_META_NEGATIVE);
-    const lb_colstat facts_a = unite_facts(&c->field, c->wide, c->negative), facts_b = unite_facts(field, wide, negative);
+    const lb_colstat facts_a = unite_facts(&c->field, c->wide, c->negative),
+                     facts_b = unite_facts(field, wide, negative);
     const lb_column_side a = { &c->field, c->inferred, c->inferred ? &facts_a : c->stat_known ? &c->stat : NULL };
     bool inferred = lb_entry_is_inferred(entry, field);
     const lb_column_side b = { field, inferred, inferred ? &facts_b : stat };
@@ -457,8 +461,10 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
         LB_TRY(lb_schema_copy(field, &made, err));
         LB_TRY(unite_set_field(u, c, &made, err));
         if (u->mode == LB_SCHEMA_STRICT && u->files != 0)
-            return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has a column '%s' that the files before it have not",
-                                        (int)entry->rel_path.size, entry->rel_path.at, field->name), err);
+            return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE,
+                                        "%.*s has a column '%s' that the files before it have not",
+                                        (int)entry->rel_path.size, entry->rel_path.at, field->name),
+                                err);
     } else {
         LB_TRY(unite_meet(u, c, field, stat, entry, err));
     }
@@ -484,9 +490,11 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
         return LB_OK;
     LB_TRY(unite_decode(u, entry, err));
     if (u->mode == LB_SCHEMA_STRICT && u->files != 0 && (uint64_t)u->last.n_children < lb_unite_count(u))
-        return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s has %lld column%s where the files before it have %zu",
+        return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE,
+                                    "%.*s has %lld column%s where the files before it have %zu",
                                     (int)entry->rel_path.size, entry->rel_path.at, (long long)u->last.n_children,
-                                    u->last.n_children == 1 ? "" : "s", lb_unite_count(u)), err);
+                                    u->last.n_children == 1 ? "" : "s", lb_unite_count(u)),
+                            err);
     for (int64_t i = 0; i < u->last.n_children; i++)
         LB_TRY(unite_field(u, u->last.children[i], i, entry, stats, err));
     u->rows += entry->total_rows == LB_ROWS_UNKNOWN ? 0 : entry->total_rows;

@@ -14,7 +14,7 @@ static void joining(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        { "a", "b", "a/b" }, { "a/", "b", "a/b" }, { "", "b", "b" }, { "a", "", "a" },
+        { "a", "b", "a/b" }, { "a/", "b", "a/b" }, { "", "b", "b" },       { "a", "", "a" },
         { "", "", "" },      { "/", "b", "/b" },   { "a//", "b", "a//b" },
     };
     lb_arena arena;
@@ -29,9 +29,17 @@ static void normal_paths(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        { "/a/b", "/a/b" },         { "/a//b/", "/a/b" },       { "/a/./b", "/a/b" },   { "/a/../b", "/b" },
-        { "/../../b", "/b" },       { "/", "/" },               { "/..", "/" },         { "/a/b/../../..", "/" },
-        { "/a/.../b", "/a/.../b" }, { "/a/..b/c.", "/a/..b/c." }, { "/a/b/..", "/a" },
+        { "/a/b", "/a/b" },
+        { "/a//b/", "/a/b" },
+        { "/a/./b", "/a/b" },
+        { "/a/../b", "/b" },
+        { "/../../b", "/b" },
+        { "/", "/" },
+        { "/..", "/" },
+        { "/a/b/../../..", "/" },
+        { "/a/.../b", "/a/.../b" },
+        { "/a/..b/c.", "/a/..b/c." },
+        { "/a/b/..", "/a" },
     };
     lb_arena arena;
     lb_arena_init(&arena, NULL);
@@ -51,8 +59,8 @@ static void inside_paths(void **state)
         lb_str path;
         bool inside;
     } cases[] = {
-        { LB_STR("a"), true },     { LB_STR("a/b.csv"), true }, { LB_STR("..a/b"), true }, { LB_STR(""), false },
-        { LB_STR("/a"), false },   { LB_STR("a/"), false },     { LB_STR("a//b"), false }, { LB_STR("."), false },
+        { LB_STR("a"), true },     { LB_STR("a/b.csv"), true }, { LB_STR("..a/b"), true },  { LB_STR(""), false },
+        { LB_STR("/a"), false },   { LB_STR("a/"), false },     { LB_STR("a//b"), false },  { LB_STR("."), false },
         { LB_STR("a/.."), false }, { LB_STR("../a"), false },   { LB_STR("a/./b"), false }, { LB_STR("a\0b"), false },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -63,8 +71,14 @@ static void names_and_extensions(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        { "a/b.csv", "b.csv", "csv" }, { "b.tar.GZ", "b.tar.GZ", "GZ" }, { ".csv", ".csv", "" }, { "a/.x.csv", ".x.csv", "csv" },
-        { "a.b/c", "c", "" },          { "c.", "c.", "" },               { "", "", "" },         { "/", "", "" },
+        { "a/b.csv", "b.csv", "csv" },
+        { "b.tar.GZ", "b.tar.GZ", "GZ" },
+        { ".csv", ".csv", "" },
+        { "a/.x.csv", ".x.csv", "csv" },
+        { "a.b/c", "c", "" },
+        { "c.", "c.", "" },
+        { "", "", "" },
+        { "/", "", "" },
         { "a/b/", "b", "" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -195,9 +209,17 @@ static void closest_names(void **state)
     (void)state;
     static const char *const names[] = { "delimiter", "decimal", "header", "quote", "escape", "map" };
     static const char *const cases[][2] = {
-        { "delimeter", "delimiter" }, { "DELIMITER", "delimiter" }, { "deciaml", "decimal" }, { "heder", "header" },
-        { "qoute", "quote" },         { "mpa", "map" },             { "mop", "map" },         { "xyz", NULL },
-        { "", NULL },                 { "delim", NULL },            { "escpae", "escape" },
+        { "delimeter", "delimiter" },
+        { "DELIMITER", "delimiter" },
+        { "deciaml", "decimal" },
+        { "heder", "header" },
+        { "qoute", "quote" },
+        { "mpa", "map" },
+        { "mop", "map" },
+        { "xyz", NULL },
+        { "", NULL },
+        { "delim", NULL },
+        { "escpae", "escape" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *got = lb_closest_name(cases[i][0], names, COUNT_OF(names));
@@ -211,14 +233,10 @@ static void closest_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(joining),
-        cmocka_unit_test(normal_paths),
-        cmocka_unit_test(inside_paths),
-        cmocka_unit_test(names_and_extensions),
-        cmocka_unit_test(globs),
-        cmocka_unit_test(globs_like_recursion),
-        cmocka_unit_test(globs_stay_fast),
-        cmocka_unit_test(closest_names),
+        cmocka_unit_test(joining),         cmocka_unit_test(normal_paths),
+        cmocka_unit_test(inside_paths),    cmocka_unit_test(names_and_extensions),
+        cmocka_unit_test(globs),           cmocka_unit_test(globs_like_recursion),
+        cmocka_unit_test(globs_stay_fast), cmocka_unit_test(closest_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

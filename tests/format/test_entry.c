@@ -34,7 +34,7 @@ static void building(void **state)
     assert_int_equal(b.first_byte[1], 105);
     assert_int_equal(b.total_byte_size[1], 20);
     assert_int_equal(b.compressed_size[1], 18);
-    assert_null(b.first_line);    /* no block has one */
+    assert_null(b.first_line); /* no block has one */
     assert_int_equal(b.start_hash[0], 7);
     b = build(&arena, NULL, 0);
     assert_int_equal(b.count, 0);
@@ -105,7 +105,7 @@ static void copying(void **state)
     lb_arena arena;
     lb_arena_init(&arena, NULL);
     assert_int_equal(lb_entry_copy(&e, &arena, &copy, NULL), LB_OK);
-    memset(path, 0, sizeof path);    /* the copy does not notice */
+    memset(path, 0, sizeof path); /* the copy does not notice */
     memset(first, 0, sizeof first);
     memset(bits, 0, sizeof bits);
     memset(window, 0, sizeof window);
@@ -119,7 +119,7 @@ static void copying(void **state)
     assert_int_equal(copy.blocks.first_row[1], 9);
     assert_null(copy.blocks.first_byte);
     assert_int_equal(copy.blocks.page_indexed_bit, 7);
-    assert_int_equal(copy.blocks.page_indexed[0], 0x05);    /* bits 15 and 16: 0 and 0 */
+    assert_int_equal(copy.blocks.page_indexed[0], 0x05); /* bits 15 and 16: 0 and 0 */
     assert_int_equal(copy.blocks.page_indexed[1], 0x80);
     assert_true(lb_str_is(copy.leaf_paths[0], "x.y"));
     assert_true(lb_str_is(copy.columns.items[0].name, "a"));

@@ -38,7 +38,7 @@ static const struct {
     { "delimiter", "", NULL, "--delimiter takes 1 to 4 bytes, not \"\"" },
     { "delimiter", "12345", NULL, "1 to 4 bytes" },
     { "delimiter", "a\n", NULL, "line end" },
-    { "delimiter", "\"", "{\"delimiter\":\"\\\"\"}", NULL },    /* refused where the quote is known */
+    { "delimiter", "\"", "{\"delimiter\":\"\\\"\"}", NULL }, /* refused where the quote is known */
     { "delimiter", "\xFF", NULL, "UTF-8" },
     { "delimiter", NULL, NULL, "--delimiter needs a value: D" },
     { "quote", "'", "{\"quote\":\"'\"}", NULL },
@@ -139,7 +139,7 @@ static void the_list(void **state)
 }
 
 static const struct {
-    const char *text, *json;    /* JSON NULL: USAGE */
+    const char *text, *json; /* JSON NULL: USAGE */
 } parse_cases[] = {
     { "", "{}" },
     { "delimiter=;,encoding=WINDOWS-1252", "{\"delimiter\":\";\",\"encoding\":\"WINDOWS-1252\"}" },
@@ -215,7 +215,7 @@ static void check_merge(const char *from, const char *over, const char *want)
     assert_int_equal(lb_read_options_parse(a, from, NULL), LB_OK);
     assert_int_equal(lb_read_options_parse(b, over, NULL), LB_OK);
     assert_int_equal(lb_read_options_merge(a, b, &merged, NULL), LB_OK);
-    lb_read_options_free(a);    /* the copy is deep */
+    lb_read_options_free(a); /* the copy is deep */
     lb_read_options_free(b);
     check_json(merged, want);
     lb_read_options_free(merged);
@@ -256,15 +256,31 @@ static void many_values(void **state)
     lb_read_options_free(o);
 }
 
-static const lb_dialect csv = { .delimiter = { ",", 1 }, .quote = '"', .escape = -1, .has_header = true,
-                                .encoding = { "", 0 }, .sheet = -1, .header_row = -1 };
-static const lb_dialect utf16 = { .delimiter = { "\t", 1 }, .quote = -1, .escape = '\\', .encoding = { "UTF-16BE", 8 },
-                                  .bom_bytes = 2, .ragged_null = true, .sheet = -1, .header_row = -1 };
-static const lb_dialect sheet = { .delimiter = { "", 0 }, .quote = -1, .escape = -1, .has_header = true, .sheet = 2,
-                                  .header_row = 4, .encoding = { "", 0 } };
+static const lb_dialect csv = { .delimiter = { ",", 1 },
+                                .quote = '"',
+                                .escape = -1,
+                                .has_header = true,
+                                .encoding = { "", 0 },
+                                .sheet = -1,
+                                .header_row = -1 };
+static const lb_dialect utf16 = { .delimiter = { "\t", 1 },
+                                  .quote = -1,
+                                  .escape = '\\',
+                                  .encoding = { "UTF-16BE", 8 },
+                                  .bom_bytes = 2,
+                                  .ragged_null = true,
+                                  .sheet = -1,
+                                  .header_row = -1 };
+static const lb_dialect sheet = { .delimiter = { "", 0 },
+                                  .quote = -1,
+                                  .escape = -1,
+                                  .has_header = true,
+                                  .sheet = 2,
+                                  .header_row = 4,
+                                  .encoding = { "", 0 } };
 
 static const struct {
-    const lb_dialect *dialect;    /* NULL: none */
+    const lb_dialect *dialect; /* NULL: none */
     const char *options;
     bool serves;
 } serve_cases[] = {

@@ -270,9 +270,12 @@ static void leftovers(void **state)
         int seconds;
         bool stays;
     } cases[] = {
-        { "m.tmp.123.0123456789abcdef", 4000, false }, { "m.tmp.124.0123456789abcdef", 3000, true },
-        { "m.tmp.x.12", 4000, true },                  { "m.tmp.12", 4000, true },
-        { "m.tmp.12.zz", 4000, true },                 { "mm.tmp.123.01", 4000, true },
+        { "m.tmp.123.0123456789abcdef", 4000, false },
+        { "m.tmp.124.0123456789abcdef", 3000, true },
+        { "m.tmp.x.12", 4000, true },
+        { "m.tmp.12", 4000, true },
+        { "m.tmp.12.zz", 4000, true },
+        { "mm.tmp.123.01", 4000, true },
     };
     lb_saver *writer;
     for (size_t i = 0; i < LB_COUNT_OF(cases); i++) {
@@ -304,7 +307,7 @@ static void locks(void **state)
     assert_null(two);
     assert_string_equal(err.path, "lock");
     pid_t child = fork();
-    if (child == 0)    /* another process waits until it is free */
+    if (child == 0) /* another process waits until it is free */
         _exit(lb_lock_take("lock", 5000, &two, NULL) == LB_OK ? 0 : 1);
     (void)usleep(30000);
     lb_lock_release(one);
@@ -327,10 +330,17 @@ static void locks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_and_replaced), cmocka_unit_test(discarded),  cmocka_unit_test(keeps_the_former),
-        cmocka_unit_test(through_links),    cmocka_unit_test(other_targets), cmocka_unit_test(long_names),
-        cmocka_unit_test(sizes),            cmocka_unit_test(failing_writes), cmocka_unit_test(cancelled),
-        cmocka_unit_test(leftovers),        cmocka_unit_test(locks),
+        cmocka_unit_test(new_and_replaced),
+        cmocka_unit_test(discarded),
+        cmocka_unit_test(keeps_the_former),
+        cmocka_unit_test(through_links),
+        cmocka_unit_test(other_targets),
+        cmocka_unit_test(long_names),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(failing_writes),
+        cmocka_unit_test(cancelled),
+        cmocka_unit_test(leftovers),
+        cmocka_unit_test(locks),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

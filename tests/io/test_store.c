@@ -48,9 +48,9 @@ static void check_reads(lb_store *store)
         uint64_t offset;
         size_t size, got;
     } reads[] = {
-        { 0, 10, 10 },          { 0, SIZE, SIZE },      { 0, SIZE + 10, SIZE }, { SIZE - 5, 10, 5 }, { SIZE, 10, 0 },
-        { SIZE + 1, 10, 0 },    { UINT64_MAX, 10, 0 },  { INT64_MAX, 10, 0 },   { 500, 0, 0 },       { 10, 1000, 1000 },
-        { 1010, 1000, 1000 },   { 2010, 1000, 1000 },   { 3010, 1000, 1000 },   { 4010, 1000, 1000 },
+        { 0, 10, 10 },        { 0, SIZE, SIZE },     { 0, SIZE + 10, SIZE }, { SIZE - 5, 10, 5 },  { SIZE, 10, 0 },
+        { SIZE + 1, 10, 0 },  { UINT64_MAX, 10, 0 }, { INT64_MAX, 10, 0 },   { 500, 0, 0 },        { 10, 1000, 1000 },
+        { 1010, 1000, 1000 }, { 2010, 1000, 1000 },  { 3010, 1000, 1000 },   { 4010, 1000, 1000 },
     };
     uint64_t total = 0;
     for (size_t i = 0; i < LB_COUNT_OF(reads); i++) {

@@ -136,7 +136,7 @@ static void utf8_like_the_others(void **state)
 static void no_line_feeds(void **state)
 {
     (void)state;
-    static const char letters[] = "\xE0\xE1\xE2\xE9";    /* WINDOWS-1255: 4 letters of 2 bytes in UTF-8 */
+    static const char letters[] = "\xE0\xE1\xE2\xE9"; /* WINDOWS-1255: 4 letters of 2 bytes in UTF-8 */
     const size_t times = 30000;
     uint8_t *bytes = repeat(letters, 4, times);
     lb_store *store = memory(bytes, 4 * times);
@@ -153,21 +153,30 @@ static void no_line_feeds(void **state)
 }
 
 static const struct {
-    const char *encoding;    /* "" is UTF-8 */
+    const char *encoding; /* "" is UTF-8 */
     const char *bytes;
     size_t size;
     uint64_t bad_at, offset;
     const char *says, *hints;
 } bad_cases[] = {
-    { "", "abc\xE9" "def\n", 8, 3, 3, "0xE9 is not valid UTF-8 here", "--encoding WINDOWS-1252" },
+    { "",
+      "abc\xE9"
+      "def\n",
+      8, 3, 3, "0xE9 is not valid UTF-8 here", "--encoding WINDOWS-1252" },
     { "", "ab\xC0\x80", 4, 2, 2, "0xC0", "" },
     { "", "ab\xED\xA0\x80", 5, 2, 2, "0xED", "" },
     { "", "ab\xF4\x90\x80\x80", 6, 2, 2, "0xF4", "" },
     { "", "abc\xE2\x82", 5, 3, 3, "ends inside a character", "" },
-    { "", "\xFF\xFE" "a\0b\0", 6, 0, 0, "0xFF", "--encoding UTF-16" },
+    { "",
+      "\xFF\xFE"
+      "a\0b\0",
+      6, 0, 0, "0xFF", "--encoding UTF-16" },
     { "", "a\0b\0c\0\xE9\0d\0", 10, 6, 6, "0xE9", "UTF-16LE" },
     { "", "\0a\0b\0c\0\xE9\0d", 10, 7, 7, "0xE9", "UTF-16BE" },
-    { "UTF-16LE", "a\0\n\0\0\xD8" "b\0", 8, 2, 4, "is not valid UTF-16LE", "damaged" },
+    { "UTF-16LE",
+      "a\0\n\0\0\xD8"
+      "b\0",
+      8, 2, 4, "is not valid UTF-16LE", "damaged" },
     { "UTF-16LE", "a\0\n\0b", 5, 2, 4, "ends inside a character of UTF-16LE", "" },
     { "SHIFT_JIS", "\x93\xFA\n\xFF\n", 5, 4, 3, "0xFF is not valid SHIFT_JIS here", "" },
     { "SHIFT_JIS", "\x93\xFA\n\x93", 4, 4, 3, "ends inside", "" },
@@ -271,7 +280,7 @@ static void budget_and_cancel(void **state)
     while (status == LB_OK && !t.end)
         status = lb_text_more(&t, 0, &err);
     assert_int_equal(status, LB_BUDGET);
-    assert_true(t.size > 600000);    /* most of the budget could be used */
+    assert_true(t.size > 600000); /* most of the budget could be used */
     lb_text_close(&t);
     assert_int_equal(lb_text_open(&t, cx, store, 0, NULL, 65536, NULL), LB_OK);
     while (!t.end)
@@ -294,10 +303,16 @@ static const struct {
     unsigned bom;
 } encoding_cases[] = {
     { NULL, "abc", 3, LB_OK, "", 0 },
-    { "utf-8", "\xEF\xBB\xBF" "a", 4, LB_OK, "", 3 },
+    { "utf-8",
+      "\xEF\xBB\xBF"
+      "a",
+      4, LB_OK, "", 3 },
     { "utf8", "\xEF\xBB", 2, LB_OK, "", 0 },
     { "us-ascii", "a", 1, LB_OK, "", 0 },
-    { "UTF-16", "\xFF\xFE" "a\0", 4, LB_OK, "UTF-16LE", 2 },
+    { "UTF-16",
+      "\xFF\xFE"
+      "a\0",
+      4, LB_OK, "UTF-16LE", 2 },
     { "utf_16", "\xFE\xFF\0a", 4, LB_OK, "UTF-16BE", 2 },
     { "UTF-16", "a\0b\0", 4, LB_OK, "UTF-16LE", 0 },
     { "utf-16-be", "\xFE\xFF\0a", 4, LB_OK, "UTF-16BE", 2 },
@@ -372,7 +387,7 @@ static void line_counts(void **state)
     for (int round = 0; round < 300; round++) {
         size_t size = round < 200 ? random_below(100) : random_below(sizeof bytes);
         for (size_t i = 0; i < size; i++)
-            bytes[i] = (uint8_t)"\r\n\n\rab\0\xFF"[random_below(8)];
+            bytes[i] = (uint8_t) "\r\n\n\rab\0\xFF"[random_below(8)];
         size_t cut = random_below((uint32_t)size + 1);
         assert_int_equal(lb_count_lines(bytes, size, false), lines_by_hand(bytes, size, false));
         assert_int_equal(lb_count_lines(bytes, size, true), lines_by_hand(bytes, size, true));
@@ -387,11 +402,16 @@ static void line_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encodings_small_chunks), cmocka_unit_test(encodings_large_chunks),
-        cmocka_unit_test(utf8_like_the_others),   cmocka_unit_test(no_line_feeds),
-        cmocka_unit_test(bad_bytes),              cmocka_unit_test(tap_sees_all),
-        cmocka_unit_test(nothing_at_all),         cmocka_unit_test(budget_and_cancel),
-        cmocka_unit_test(encoding_names),         cmocka_unit_test(line_counts),
+        cmocka_unit_test(encodings_small_chunks),
+        cmocka_unit_test(encodings_large_chunks),
+        cmocka_unit_test(utf8_like_the_others),
+        cmocka_unit_test(no_line_feeds),
+        cmocka_unit_test(bad_bytes),
+        cmocka_unit_test(tap_sees_all),
+        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(budget_and_cancel),
+        cmocka_unit_test(encoding_names),
+        cmocka_unit_test(line_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

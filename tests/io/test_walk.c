@@ -27,8 +27,8 @@ static int make_tree(void **state)
     if (mkdtemp(folder) == NULL || chdir(folder) != 0 || lb_context_new(NULL, &cx, NULL) != LB_OK)
         return -1;
     static const char *const folders[] = { "t", "t/a", "t/a-b", "t/a/b", "t/.h", "t/empty", "t/\xFF", "out" };
-    static const char *const files[] = { "t/z.csv", "t/a/x", "t/a-b/x", "t/a/b/y.csv", "t/.h/x", "t/.f.csv",
-                                         "t/\xFF/\n", "out/o", "t/B" };
+    static const char *const files[] = { "t/z.csv",  "t/a/x",     "t/a-b/x", "t/a/b/y.csv", "t/.h/x",
+                                         "t/.f.csv", "t/\xFF/\n", "out/o",   "t/B" };
     for (size_t i = 0; i < LB_COUNT_OF(folders); i++)
         if (mkdir(folders[i], 0777) != 0)
             return -1;
@@ -107,7 +107,7 @@ static void failures(void **state)
     lb_arena_init(&arena, NULL);
     assert_int_equal(lb_walk(cx, "none", NULL, &arena, &files, &count, NULL), LB_NOTFOUND);
     assert_int_equal(lb_walk(cx, "t/z.csv", NULL, &arena, &files, &count, NULL), LB_USAGE);
-    if (geteuid() != 0) {    /* root may read everything */
+    if (geteuid() != 0) { /* root may read everything */
         assert_int_equal(chmod("t/a/b", 0), 0);
         assert_int_equal(lb_walk(cx, "t", NULL, &arena, &files, &count, &err), LB_IO);
         assert_string_equal(err.path, "t/a/b");

@@ -21,10 +21,10 @@
 
 typedef struct delim_dialect {
     uint8_t delimiter[4];
-    unsigned delimiter_size;     /* 1 to 4 */
-    int quote, escape;           /* -1: none; escape equal to quote is none, for doubling is always understood */
+    unsigned delimiter_size; /* 1 to 4 */
+    int quote, escape;       /* -1: none; escape equal to quote is none, for doubling is always understood */
     bool has_header, ragged_null;
-    char encoding[64];           /* "" UTF-8; else with its byte order settled */
+    char encoding[64]; /* "" UTF-8; else with its byte order settled */
     unsigned bom_bytes;
 } delim_dialect;
 
@@ -41,9 +41,9 @@ typedef struct delim_field {
 } delim_field;
 
 typedef enum delim_step {
-    DELIM_RECORD,    /* fields[0..n_fields), bytes [start, end) and terminator to `after` */
-    DELIM_MORE,      /* the record at `start` is not whole in the window: read on and ask again from there */
-    DELIM_END        /* no further record; the text ends */
+    DELIM_RECORD, /* fields[0..n_fields), bytes [start, end) and terminator to `after` */
+    DELIM_MORE,   /* the record at `start` is not whole in the window: read on and ask again from there */
+    DELIM_END     /* no further record; the text ends */
 } delim_step;
 
 typedef struct delim_scanner {
@@ -51,14 +51,14 @@ typedef struct delim_scanner {
     lb_find64_fn find;
     lb_byte_set specials, breaks, quotes;
 
-    const uint8_t *data;         /* the window, set by delim_window */
+    const uint8_t *data; /* the window, set by delim_window */
     size_t size;
     bool end;
-    size_t base;                 /* block under the masks */
-    uint64_t mask;               /* special bytes of the block not yet passed */
-    size_t skip_to;              /* special bytes before it stand for themselves */
+    size_t base;    /* block under the masks */
+    uint64_t mask;  /* special bytes of the block not yet passed */
+    size_t skip_to; /* special bytes before it stand for themselves */
 
-    size_t start, stop, after;   /* of the last record */
+    size_t start, stop, after; /* of the last record */
     delim_field *fields;
     size_t n_fields, cap_fields;
     lb_budget *budget;
@@ -86,16 +86,16 @@ typedef struct delim_records {
     lb_text text;
     delim_scanner scan;
     lb_context *cx;
-    uint64_t row;                /* of the next record */
-    uint64_t line;               /* physical line at position `counted` */
+    uint64_t row;  /* of the next record */
+    uint64_t line; /* physical line at position `counted` */
     uint64_t counted;
-    bool counted_cr;             /* the byte before it is CR */
-    uint64_t mark, mark_offset;  /* position behind the last marked record; its offset, UINT64_MAX: not asked for yet */
+    bool counted_cr;            /* the byte before it is CR */
+    uint64_t mark, mark_offset; /* position behind the last marked record; its offset, UINT64_MAX: not asked for yet */
 } delim_records;
 
 /* Begin at an offset of the store where a record begins (or blank lines before one), as row `row` on line `line`. */
-lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect, uint64_t offset,
-                             uint64_t row, uint64_t line, size_t chunk, lb_error *err);
+lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
+                             uint64_t offset, uint64_t row, uint64_t line, size_t chunk, lb_error *err);
 void delim_records_close(delim_records *r);
 
 /* Pass over a byte-order mark where one stands; before the first record, at the beginning of the store. */
@@ -127,13 +127,22 @@ lb_where delim_records_where(delim_records *r);
 /* ---- types (delimited_infer.c) */
 
 typedef enum delim_kind {
-    DELIM_KIND_BOOL, DELIM_KIND_INT, DELIM_KIND_UINT, DELIM_KIND_BIG, DELIM_KIND_FLOAT, DELIM_KIND_DATE, DELIM_KIND_TIME,
-    DELIM_KIND_TIMESTAMP, DELIM_KIND_UTC, DELIM_KIND_TEXT, DELIM_KINDS
+    DELIM_KIND_BOOL,
+    DELIM_KIND_INT,
+    DELIM_KIND_UINT,
+    DELIM_KIND_BIG,
+    DELIM_KIND_FLOAT,
+    DELIM_KIND_DATE,
+    DELIM_KIND_TIME,
+    DELIM_KIND_TIMESTAMP,
+    DELIM_KIND_UTC,
+    DELIM_KIND_TEXT,
+    DELIM_KINDS
 } delim_kind;
 
 /* Null words and type mode of a read. */
 typedef struct delim_values {
-    bool text;                   /* every field as it stands; nothing null but padding */
+    bool text; /* every field as it stands; nothing null but padding */
     bool decimal;
     const char *const *nulls;
     size_t n_nulls;
@@ -145,14 +154,14 @@ typedef struct delim_values {
 /* What one column has held so far: for each kind of value how often and between which bounds. Types follow from it alone, and two of
  * them merge, whatever the order. */
 typedef struct delim_column {
-    uint64_t nulls;              /* rows that no value was taken in for: unquoted empty fields, null words, padding */
+    uint64_t nulls; /* rows that no value was taken in for: unquoted empty fields, null words, padding */
     uint64_t quoted_empty;
     uint64_t seen[DELIM_KINDS];
-    uint64_t nans, points;       /* floats that are NaN; floats written with a point and no exponent */
+    uint64_t nans, points; /* floats that are NaN; floats written with a point and no exponent */
     uint32_t whole_digits, fraction_digits;
-    bool settled;                /* text, whatever follows: values need no parsing */
-    bool nanos[3];               /* TIME, TIMESTAMP, UTC: some value has more than six fraction digits */
-    int64_t min_i, max_i;        /* INT; BOOL as 0 and 1 in min_bool, max_bool */
+    bool settled;         /* text, whatever follows: values need no parsing */
+    bool nanos[3];        /* TIME, TIMESTAMP, UTC: some value has more than six fraction digits */
+    int64_t min_i, max_i; /* INT; BOOL as 0 and 1 in min_bool, max_bool */
     uint64_t min_u, max_u;
     double min_f, max_f;
     uint8_t min_bool, max_bool;
@@ -160,11 +169,11 @@ typedef struct delim_column {
     struct delim_instant {
         int64_t seconds;
         uint32_t nanos;
-    } min_at[3], max_at[3];      /* TIME, TIMESTAMP, UTC */
+    } min_at[3], max_at[3]; /* TIME, TIMESTAMP, UTC */
     struct delim_digits {
         uint8_t size;
         char text[DELIM_DECIMAL_DIGITS + 3];
-    } min_decimal, max_decimal;    /* as written */
+    } min_decimal, max_decimal; /* as written */
     lb_text_bounds text;
 } delim_column;
 
@@ -179,12 +188,12 @@ uint64_t delim_column_values(const delim_column *c);
 
 /* What a field says: null, or a value without quotes and escapes. Typing and reading both ask here. */
 typedef struct delim_value {
-    lb_str text;                 /* in the window or in the scratch buffer: valid until the next one is read */
+    lb_str text; /* in the window or in the scratch buffer: valid until the next one is read */
     bool null, quoted;
 } delim_value;
 
-lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field, lb_buf *scratch,
-                           delim_value *out, lb_error *err);
+lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                           lb_buf *scratch, delim_value *out, lb_error *err);
 
 /* Blanks around an unquoted value do not count when it is typed. */
 static inline lb_str delim_trim(lb_str v, bool quoted)
@@ -229,15 +238,24 @@ bool delim_state_next(lb_cursor *c, delim_column *out);
 
 /* ---- values read as a type (delimited_value.c) */
 
-typedef enum delim_storage { DELIM_TEXT, DELIM_BOOL, DELIM_SIGNED, DELIM_UNSIGNED, DELIM_DOUBLE, DELIM_DECIMAL, DELIM_INSTANT,
-                             DELIM_DAYS, DELIM_NOTHING } delim_storage;
+typedef enum delim_storage {
+    DELIM_TEXT,
+    DELIM_BOOL,
+    DELIM_SIGNED,
+    DELIM_UNSIGNED,
+    DELIM_DOUBLE,
+    DELIM_DECIMAL,
+    DELIM_INSTANT,
+    DELIM_DAYS,
+    DELIM_NOTHING
+} delim_storage;
 
 /* An Arrow type as far as text can be read as one. */
 typedef struct delim_target {
     delim_storage storage;
-    unsigned bytes;              /* of one value; DELIM_BOOL: a bit */
-    bool binary, utc, clock;     /* INSTANT: with a zone; a time of day */
-    int64_t unit;                /* INSTANT: counts a second */
+    unsigned bytes;          /* of one value; DELIM_BOOL: a bit */
+    bool binary, utc, clock; /* INSTANT: with a zone; a time of day */
+    int64_t unit;            /* INSTANT: counts a second */
     int precision, scale;
 } delim_target;
 
@@ -270,10 +288,10 @@ struct lb_reader {
     lb_store *store;
     delim_dialect dialect;
     delim_values values;
-    const lb_read_options *options;    /* may be NULL; as given to open */
+    const lb_read_options *options; /* may be NULL; as given to open */
     bool delimiter_declared;
-    const lb_entry *known;             /* may be NULL */
-    struct ArrowSchema schema;         /* of a known entry that has one */
+    const lb_entry *known;     /* may be NULL */
+    struct ArrowSchema schema; /* of a known entry that has one */
     lb_arena arena;
 };
 
@@ -281,7 +299,7 @@ struct lb_reader {
 typedef struct delim_defaults {
     char delimiter;
     bool has_header;
-    bool backslash_n;                  /* `\N` is null, as in tsv */
+    bool backslash_n; /* `\N` is null, as in tsv */
 } delim_defaults;
 
 /* Type words of a column that `--column` declares, or NULL. */
@@ -290,11 +308,11 @@ const char *delim_declared(const lb_reader *r, lb_str name);
 /* Column names from the header record (types.md section 1): unique, none empty. They are given out in the order of the
  * columns, and do not depend on how many follow. Zero-initialised is a namer without a header. */
 typedef struct delim_namer {
-    const lb_str *header;        /* lent */
+    const lb_str *header; /* lent */
     size_t n_header, n_named;
-    uint64_t next_column;        /* the number to try next for a column without a name */
-    lb_names taken;              /* all names of the header and those made up so far */
-    lb_names used;               /* those given to a column already; each with the number to try next behind it */
+    uint64_t next_column; /* the number to try next for a column without a name */
+    lb_names taken;       /* all names of the header and those made up so far */
+    lb_names used;        /* those given to a column already; each with the number to try next behind it */
 } delim_namer;
 
 lb_status delim_namer_init(delim_namer *n, const lb_str *header, size_t n_header, lb_error *err);
@@ -309,10 +327,12 @@ lb_status delim_fail_ragged(lb_reader *r, delim_records *records, size_t width, 
 #define DELIM_START_BYTES 64
 
 lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
-lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done, lb_error *err);
+lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
+                       lb_error *err);
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
-lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done, lb_error *err);
+lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
+                      lb_error *err);
 lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error *err);
 
 /* Begin reading so that the next record is row `first`, from the nearest block before it; *there false: the text ends before.

@@ -39,7 +39,8 @@ static lb_status adapt_schema(struct ArrowSchema *schema, const lb_read_options 
     return LB_OK;
 }
 
-lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done, lb_error *err)
+lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
+                      lb_error *err)
 {
     struct ArrowSchema schema = { 0 };
     lb_buf bytes;

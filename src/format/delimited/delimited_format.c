@@ -53,7 +53,10 @@ static lb_status format_dialect(lb_reader *r, const lb_read_options *o, lb_error
     const delim_defaults *defaults = r->format->arg;
     delim_dialect *d = &r->dialect;
 
-    *d = (delim_dialect){ .delimiter = { (uint8_t)defaults->delimiter }, .delimiter_size = 1, .quote = '"', .escape = -1,
+    *d = (delim_dialect){ .delimiter = { (uint8_t)defaults->delimiter },
+                          .delimiter_size = 1,
+                          .quote = '"',
+                          .escape = -1,
                           .has_header = defaults->has_header };
     if (o == NULL)
         return lb_text_encoding(r->store, NULL, d->encoding, &d->bom_bytes, err);
@@ -75,11 +78,17 @@ static lb_status format_dialect(lb_reader *r, const lb_read_options *o, lb_error
 
 static lb_status format_dialect_of_entry(delim_dialect *d, const lb_dialect *from, lb_error *err)
 {
-    if (from->delimiter.size < 1 || from->delimiter.size > sizeof d->delimiter || from->encoding.size >= sizeof d->encoding)
-        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the map's dialect has a delimiter of %zu bytes and an encoding of %zu",
-                       from->delimiter.size, from->encoding.size);
-    *d = (delim_dialect){ .delimiter_size = (unsigned)from->delimiter.size, .quote = from->quote, .escape = from->escape,
-                          .has_header = from->has_header, .ragged_null = from->ragged_null, .bom_bytes = from->bom_bytes };
+    if (from->delimiter.size < 1 || from->delimiter.size > sizeof d->delimiter ||
+        from->encoding.size >= sizeof d->encoding)
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE,
+                       "the map's dialect has a delimiter of %zu bytes and an encoding of %zu", from->delimiter.size,
+                       from->encoding.size);
+    *d = (delim_dialect){ .delimiter_size = (unsigned)from->delimiter.size,
+                          .quote = from->quote,
+                          .escape = from->escape,
+                          .has_header = from->has_header,
+                          .ragged_null = from->ragged_null,
+                          .bom_bytes = from->bom_bytes };
     memcpy(d->delimiter, from->delimiter.at, from->delimiter.size);
     lb_copy_text(d->encoding, sizeof d->encoding, from->encoding.at, from->encoding.size);
     return LB_OK;
@@ -95,7 +104,8 @@ static lb_status format_check_dialect(delim_dialect *d, lb_error *err)
         if (c == '\n' || c == '\r' || c == 0)
             return lb_fail(err, LB_USAGE, LB_NOWHERE, "a delimiter cannot hold a line end or NUL");
         if (c == d->quote || c == d->escape)
-            return lb_fail(err, LB_USAGE, LB_NOWHERE, "the delimiter holds the %s '%c'; a byte can have one meaning only",
+            return lb_fail(err, LB_USAGE, LB_NOWHERE,
+                           "the delimiter holds the %s '%c'; a byte can have one meaning only",
                            c == d->quote ? "quote" : "escape", c);
     }
     if (d->quote == '\n' || d->quote == '\r' || d->escape == '\n' || d->escape == '\r')
@@ -115,8 +125,9 @@ static lb_status format_values(lb_reader *r, const lb_read_options *o, lb_error 
         nulls[i] = o->nulls[i];
     if (defaults->backslash_n)
         nulls[n++] = "\\N";
-    r->values = (delim_values){ .text = o != NULL && o->types == LB_TYPES_TEXT, .decimal = o != NULL && o->decimal, .nulls = nulls,
-                                .n_nulls = n };
+    r->values = (delim_values){
+        .text = o != NULL && o->types == LB_TYPES_TEXT, .decimal = o != NULL && o->decimal, .nulls = nulls, .n_nulls = n
+    };
     return LB_OK;
 }
 
@@ -230,7 +241,8 @@ lb_status delim_namer_next(delim_namer *n, lb_arena *arena, lb_str *name, lb_str
 /* ---------------------------------------------------------------- looking for a better reading */
 
 /* Number of fields that every sampled record has under a dialect; 0 where they differ. */
-static lb_status suggest_width(lb_reader *r, const delim_dialect *d, const lb_text *text, size_t from, size_t *width, lb_error *err)
+static lb_status suggest_width(lb_reader *r, const delim_dialect *d, const lb_text *text, size_t from, size_t *width,
+                               lb_error *err)
 {
     delim_scanner scan;
     delim_step step;
@@ -240,7 +252,8 @@ static lb_status suggest_width(lb_reader *r, const delim_dialect *d, const lb_te
     *width = 0;
     delim_scanner_init(&scan, d, &r->cx->budget);
     delim_window(&scan, text->data, text->size, text->end, from);
-    while (records < FORMAT_SAMPLE_RECORDS && (status = delim_next(&scan, &step, err)) == LB_OK && step == DELIM_RECORD) {
+    while (records < FORMAT_SAMPLE_RECORDS && (status = delim_next(&scan, &step, err)) == LB_OK &&
+           step == DELIM_RECORD) {
         if (records++ == 0)
             *width = scan.n_fields;
         else if (*width != scan.n_fields)
@@ -263,7 +276,8 @@ static lb_status suggest_delimiter(lb_reader *r, const lb_text *text, char *out,
     for (const char *c = candidates; *c != '\0'; c++) {
         d.delimiter[0] = (uint8_t)*c;
         d.delimiter_size = 1;
-        if ((int)*c == d.quote || (int)*c == d.escape || (r->dialect.delimiter_size == 1 && *c == (char)r->dialect.delimiter[0]))
+        if ((int)*c == d.quote || (int)*c == d.escape ||
+            (r->dialect.delimiter_size == 1 && *c == (char)r->dialect.delimiter[0]))
             continue;
         LB_TRY(suggest_width(r, &d, text, from, &width, err));
         if (width > best) {
@@ -275,8 +289,8 @@ static lb_status suggest_delimiter(lb_reader *r, const lb_text *text, char *out,
     if (found == 0 || own > 1)
         return LB_OK;
     (void)snprintf(out, cap, "delimiter=%s", found == '\t' ? "\\t" : (char[2]){ found, '\0' });
-    (void)snprintf(why, cap, "%s splits every record into %zu fields", found == '\t' ? "a tab" : (char[4]){ '\'', found, '\'', '\0' },
-                   best);
+    (void)snprintf(why, cap, "%s splits every record into %zu fields",
+                   found == '\t' ? "a tab" : (char[4]){ '\'', found, '\'', '\0' }, best);
     return LB_OK;
 }
 
@@ -308,20 +322,23 @@ lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error
 
 /* ---------------------------------------------------------------- handlers */
 
-static const char *const format_options[] = { "delimiter", "quote",   "escape", "header", "no-header", "encoding", "ragged",
-                                              "types",     "all-text", "null",   "decimal", "column",    NULL };
+static const char *const format_options[] = { "delimiter", "quote",  "escape", "header",   "no-header",
+                                              "encoding",  "ragged", "types",  "all-text", "null",
+                                              "decimal",   "column", NULL };
 
 #define FORMAT_FUNCTIONS                                                                                       \
     .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,       \
-    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .raw = delim_raw, .adapt = delim_adapt,       \
-    .suggest = delim_suggest, .close = format_close
+    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .raw = delim_raw, \
+    .adapt = delim_adapt, .suggest = delim_suggest, .close = format_close
 
-#define FORMAT_HANDLER(id, ext, character, null_words)                                                          \
-    static const delim_defaults id##_defaults = { .delimiter = (character), .has_header = true,                  \
-                                                  .backslash_n = (null_words) };                                \
-    static const char *const id##_extensions[] = { ext, NULL };                                                 \
-    const lb_format lb_format_##id = { .name = ext, .extensions = id##_extensions, .locator = "record",          \
-                                       .arg = &id##_defaults, FORMAT_FUNCTIONS }
+#define FORMAT_HANDLER(id, ext, character, null_words)                                                           \
+    static const delim_defaults id##_defaults = { .delimiter = (character),                                      \
+                                                  .has_header = true,                                            \
+                                                  .backslash_n = (null_words) };                                 \
+    static const char *const id##_extensions[] = { ext, NULL };                                                  \
+    const lb_format lb_format_##id = {                                                                           \
+        .name = ext, .extensions = id##_extensions, .locator = "record", .arg = &id##_defaults, FORMAT_FUNCTIONS \
+    }
 
 FORMAT_HANDLER(csv, "csv", ',', false);
 FORMAT_HANDLER(tsv, "tsv", '\t', true);
@@ -345,8 +362,9 @@ lb_status lb_delimited_register(const char *extension, char delimiter, bool has_
     memcpy(r->extension, extension, size);
     r->extensions[0] = r->extension;
     r->defaults = (delim_defaults){ .delimiter = delimiter, .has_header = has_header };
-    r->format = (lb_format){ .name = "dynamic", .extensions = r->extensions, .locator = "none", .arg = &r->defaults,
-                             FORMAT_FUNCTIONS };
+    r->format = (lb_format){
+        .name = "dynamic", .extensions = r->extensions, .locator = "none", .arg = &r->defaults, FORMAT_FUNCTIONS
+    };
     *out = &r->format;
     return LB_OK;
 }

@@ -9,7 +9,7 @@
 
 #define INFER_EXACT_IN_DOUBLE ((int64_t)1 << 53)
 
-enum { AT_TIME, AT_TIMESTAMP, AT_UTC };    /* places of min_at, max_at, nanos */
+enum { AT_TIME, AT_TIMESTAMP, AT_UTC }; /* places of min_at, max_at, nanos */
 
 void delim_column_init(delim_column *c)
 {
@@ -29,8 +29,8 @@ static bool infer_is_null_word(lb_str raw, const delim_values *values)
     return false;
 }
 
-lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field, lb_buf *scratch,
-                           delim_value *out, lb_error *err)
+lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                           lb_buf *scratch, delim_value *out, lb_error *err)
 {
     out->text = (lb_str){ (const char *)field->p, field->size };
     out->quoted = (field->flags & DELIM_QUOTED) != 0;
@@ -52,16 +52,16 @@ static int infer_compare_instant(struct delim_instant a, struct delim_instant b)
     return (a.nanos > b.nanos) - (a.nanos < b.nanos);
 }
 
-#define INFER_WIDEN(c, kind, min, max, value)  \
-    do {                                       \
-        if ((c)->seen[kind]++ == 0) {          \
-            (min) = (max) = (value);           \
-        } else {                               \
-            if ((value) < (min))               \
-                (min) = (value);               \
-            if ((value) > (max))               \
-                (max) = (value);               \
-        }                                      \
+#define INFER_WIDEN(c, kind, min, max, value) \
+    do {                                      \
+        if ((c)->seen[kind]++ == 0) {         \
+            (min) = (max) = (value);          \
+        } else {                              \
+            if ((value) < (min))              \
+                (min) = (value);              \
+            if ((value) > (max))              \
+                (max) = (value);              \
+        }                                     \
     } while (0)
 
 static void infer_add_double(delim_column *c, double v)
@@ -148,15 +148,22 @@ static delim_kind infer_add_number(delim_column *c, lb_str v, const delim_values
     lb_number n;
 
     switch (lb_number_parse(v.at, v.size, &n)) {
-    case LB_NUMBER_INT: INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, n.i); return DELIM_KIND_INT;
-    case LB_NUMBER_UINT: INFER_WIDEN(c, DELIM_KIND_UINT, c->min_u, c->max_u, n.u); return DELIM_KIND_UINT;
-    case LB_NUMBER_BIG: c->seen[DELIM_KIND_BIG]++; return DELIM_KIND_BIG;
+    case LB_NUMBER_INT:
+        INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, n.i);
+        return DELIM_KIND_INT;
+    case LB_NUMBER_UINT:
+        INFER_WIDEN(c, DELIM_KIND_UINT, c->min_u, c->max_u, n.u);
+        return DELIM_KIND_UINT;
+    case LB_NUMBER_BIG:
+        c->seen[DELIM_KIND_BIG]++;
+        return DELIM_KIND_BIG;
     case LB_NUMBER_FLOAT:
         infer_add_double(c, n.f);
         if (values->decimal && n.point)
             infer_add_decimal(c, v, &n);
         return DELIM_KIND_FLOAT;
-    case LB_NOT_A_NUMBER: break;
+    case LB_NOT_A_NUMBER:
+        break;
     }
     return DELIM_KIND_TEXT;
 }
@@ -168,11 +175,20 @@ static delim_kind infer_add_instant(delim_column *c, lb_str v)
     int place;
 
     switch (lb_datetime_parse(v.at, v.size, &t)) {
-    case LB_DATE: INFER_WIDEN(c, DELIM_KIND_DATE, c->min_date, c->max_date, t.days); return DELIM_KIND_DATE;
-    case LB_TIME: place = AT_TIME; break;
-    case LB_TIMESTAMP: place = AT_TIMESTAMP; break;
-    case LB_TIMESTAMP_UTC: place = AT_UTC; break;
-    default: return DELIM_KIND_TEXT;
+    case LB_DATE:
+        INFER_WIDEN(c, DELIM_KIND_DATE, c->min_date, c->max_date, t.days);
+        return DELIM_KIND_DATE;
+    case LB_TIME:
+        place = AT_TIME;
+        break;
+    case LB_TIMESTAMP:
+        place = AT_TIMESTAMP;
+        break;
+    case LB_TIMESTAMP_UTC:
+        place = AT_UTC;
+        break;
+    default:
+        return DELIM_KIND_TEXT;
     }
     struct delim_instant at = { t.seconds, t.nanos };
     bool first = c->seen[kinds[place]]++ == 0;
@@ -243,14 +259,14 @@ void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_va
 
 /* ---------------------------------------------------------------- merging */
 
-#define INFER_MERGE(c, o, kind, min, max)                              \
-    do {                                                               \
-        if ((o)->seen[kind] != 0) {                                    \
-            if ((c)->seen[kind] == 0 || (o)->min < (c)->min)           \
-                (c)->min = (o)->min;                                   \
-            if ((c)->seen[kind] == 0 || (o)->max > (c)->max)           \
-                (c)->max = (o)->max;                                   \
-        }                                                              \
+#define INFER_MERGE(c, o, kind, min, max)                    \
+    do {                                                     \
+        if ((o)->seen[kind] != 0) {                          \
+            if ((c)->seen[kind] == 0 || (o)->min < (c)->min) \
+                (c)->min = (o)->min;                         \
+            if ((c)->seen[kind] == 0 || (o)->max > (c)->max) \
+                (c)->max = (o)->max;                         \
+        }                                                    \
     } while (0)
 
 static void infer_merge_floats(delim_column *c, const delim_column *o)
@@ -349,7 +365,8 @@ static void infer_number_type(const delim_column *c, const delim_values *values,
     } else if (values->decimal && c->points == c->seen[DELIM_KIND_FLOAT] && !uints) {
         unsigned whole = LB_MAX(c->whole_digits, ints ? infer_digits_of(infer_largest_int(c)) : 0);
         if (whole <= DELIM_DECIMAL_DIGITS && c->fraction_digits <= DELIM_DECIMAL_DIGITS - whole) {
-            (void)snprintf(out, DELIM_TYPE_TEXT, "decimal(%u,%u)", LB_MAX(whole + c->fraction_digits, 1), c->fraction_digits);
+            (void)snprintf(out, DELIM_TYPE_TEXT, "decimal(%u,%u)", LB_MAX(whole + c->fraction_digits, 1),
+                           c->fraction_digits);
             return;
         }
     } else if (!uints && infer_largest_int(c) <= (uint64_t)INFER_EXACT_IN_DOUBLE) {
@@ -413,7 +430,8 @@ static bool infer_day_fits_ns(int32_t day)
 bool delim_column_is_wide(const delim_column *c, const char *type)
 {
     int place = strstr(type, ",UTC]") != NULL ? AT_UTC : AT_TIMESTAMP;
-    bool wide_dates = c->seen[DELIM_KIND_DATE] != 0 && !(infer_day_fits_ns(c->min_date) && infer_day_fits_ns(c->max_date));
+    bool wide_dates =
+        c->seen[DELIM_KIND_DATE] != 0 && !(infer_day_fits_ns(c->min_date) && infer_day_fits_ns(c->max_date));
 
     if (strcmp(type, "int64") == 0)
         return infer_largest_int(c) > (uint64_t)INFER_EXACT_IN_DOUBLE;
@@ -488,7 +506,8 @@ static lb_status infer_decimal_bytes(lb_str v, int precision, int scale, lb_aren
     return delim_decimal_bytes(n, precision, arena, out, err);
 }
 
-static lb_status infer_decimal_bounds(const delim_column *c, const char *type, lb_arena *arena, lb_colstat *out, lb_error *err)
+static lb_status infer_decimal_bounds(const delim_column *c, const char *type, lb_arena *arena, lb_colstat *out,
+                                      lb_error *err)
 {
     struct delim_digits lo = c->min_decimal, hi = c->max_decimal;
     int precision, scale;
@@ -513,8 +532,12 @@ lb_status delim_column_stats(const delim_column *c, lb_str name, const char *typ
 {
     bool text = strcmp(type, "string") == 0, binary = strcmp(type, "binary") == 0;
 
-    *out = (lb_colstat){ .name = name, .type = lb_str_of(type), .source = LB_STATS_COMPUTED, .has_null_count = true,
-                         .min_exact = true, .max_exact = true };
+    *out = (lb_colstat){ .name = name,
+                         .type = lb_str_of(type),
+                         .source = LB_STATS_COMPUTED,
+                         .has_null_count = true,
+                         .min_exact = true,
+                         .max_exact = true };
     out->null_count = c->nulls + (text || binary ? 0 : c->quoted_empty);
     if (!bounds)
         return LB_OK;

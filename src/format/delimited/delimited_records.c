@@ -35,7 +35,7 @@ uint64_t delim_records_marked(delim_records *r)
 static lb_status records_more(delim_records *r, size_t keep, lb_error *err)
 {
     LB_TRY(lb_check_cancel(r->cx, err));
-    (void)delim_records_marked(r);    /* the window may leave it */
+    (void)delim_records_marked(r); /* the window may leave it */
     records_count_lines(r, keep);
     size_t kept = r->text.size - keep;
     lb_status status = lb_text_more(&r->text, keep, err);
@@ -50,8 +50,8 @@ static lb_status records_more(delim_records *r, size_t keep, lb_error *err)
     return LB_OK;
 }
 
-lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect, uint64_t offset,
-                             uint64_t row, uint64_t line, size_t chunk, lb_error *err)
+lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
+                             uint64_t offset, uint64_t row, uint64_t line, size_t chunk, lb_error *err)
 {
     *r = (delim_records){ .cx = cx, .row = row, .line = line, .mark_offset = offset };
     LB_TRY(lb_text_open(&r->text, cx, store, offset, dialect->encoding, chunk, err));

@@ -13,7 +13,7 @@
 
 /* One column of the batch being built. */
 typedef struct scan_column {
-    uint64_t field;              /* place in the record */
+    uint64_t field; /* place in the record */
     delim_target target;
     struct ArrowBitmap validity, bits;
     struct ArrowBuffer offsets, data;
@@ -27,12 +27,12 @@ typedef struct scan {
     struct ArrowSchema schema;
     size_t n_columns;
     scan_column *columns;
-    uint64_t left;               /* rows still wanted */
+    uint64_t left; /* rows still wanted */
     size_t batch_rows;
-    uint64_t batch_bytes;        /* a batch ends behind the row that reaches them */
-    uint64_t row_bits;           /* of a row of the wanted columns, their text not counted */
-    uint64_t bytes;              /* of text in the batch */
-    uint64_t taken;              /* bytes of the batch that the budget counts */
+    uint64_t batch_bytes; /* a batch ends behind the row that reaches them */
+    uint64_t row_bits;    /* of a row of the wanted columns, their text not counted */
+    uint64_t bytes;       /* of text in the batch */
+    uint64_t taken;       /* bytes of the batch that the budget counts */
     bool at_end;
 } scan;
 
@@ -159,24 +159,33 @@ static void scan_store(scan_column *c, const delim_scalar *v)
     float single = (float)v->f;
 
     switch (c->target.storage) {
-    case DELIM_BOOL: ArrowBitmapAppendUnsafe(&c->bits, (uint8_t)v->i, 1); break;
-    case DELIM_UNSIGNED: ArrowBufferAppendUnsafe(&c->data, &v->u, c->target.bytes); break;
+    case DELIM_BOOL:
+        ArrowBitmapAppendUnsafe(&c->bits, (uint8_t)v->i, 1);
+        break;
+    case DELIM_UNSIGNED:
+        ArrowBufferAppendUnsafe(&c->data, &v->u, c->target.bytes);
+        break;
     case DELIM_DOUBLE:
         if (c->target.bytes == 4)
             ArrowBufferAppendUnsafe(&c->data, &single, 4);
         else
             ArrowBufferAppendUnsafe(&c->data, &v->f, 8);
         break;
-    case DELIM_DECIMAL: ArrowBufferAppendUnsafe(&c->data, v->d.w, c->target.bytes); break;
+    case DELIM_DECIMAL:
+        ArrowBufferAppendUnsafe(&c->data, v->d.w, c->target.bytes);
+        break;
     case DELIM_SIGNED:
     case DELIM_INSTANT:
-    case DELIM_DAYS: ArrowBufferAppendUnsafe(&c->data, &v->i, c->target.bytes); break;
+    case DELIM_DAYS:
+        ArrowBufferAppendUnsafe(&c->data, &v->i, c->target.bytes);
+        break;
     case DELIM_TEXT: {
         int32_t end = (int32_t)c->data.size_bytes;
         ArrowBufferAppendUnsafe(&c->offsets, &end, 4);
         break;
     }
-    case DELIM_NOTHING: break;
+    case DELIM_NOTHING:
+        break;
     }
 }
 
@@ -198,8 +207,8 @@ static lb_status scan_fail_value(scan *s, size_t column, const delim_value *v, l
 static lb_status scan_append_text(scan *s, scan_column *c, lb_str text, lb_error *err)
 {
     if (text.size > (size_t)INT32_MAX - (size_t)c->data.size_bytes)
-        return lb_fail(err, LB_UNSUPPORTED, delim_records_where(&s->records), "a value of %zu bytes is longer than a column of text holds",
-                       text.size);
+        return lb_fail(err, LB_UNSUPPORTED, delim_records_where(&s->records),
+                       "a value of %zu bytes is longer than a column of text holds", text.size);
     int64_t size = (int64_t)text.size, cap = c->data.capacity_bytes;
     if (size > cap - c->data.size_bytes) {
         int64_t grown = LB_MAX(2 * cap, c->data.size_bytes + size);
@@ -256,7 +265,8 @@ static lb_status scan_record(scan *s, lb_error *err)
     for (size_t i = 0; i < s->n_columns; i++) {
         delim_value v = { .null = true };
         if (s->columns[i].field < scanner->n_fields)
-            LB_TRY(delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], &s->scratch, &v, err));
+            LB_TRY(
+                delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], &s->scratch, &v, err));
         LB_TRY(scan_append(s, i, &v, err));
     }
     return LB_OK;
@@ -376,8 +386,8 @@ static lb_status scan_columns(scan *s, const lb_range *range, lb_error *err)
     for (size_t i = 0; i < range->n_columns; i++) {
         const lb_wanted *w = &range->columns[i];
         if (w->column >= (uint64_t)file->n_children)
-            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "column %llu of a file that has %lld", (unsigned long long)w->column,
-                           (long long)file->n_children);
+            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "column %llu of a file that has %lld",
+                           (unsigned long long)w->column, (long long)file->n_children);
         const struct ArrowSchema *field = file->children[w->column];
         s->schema.children[i]->release(s->schema.children[i]);
         LB_TRY(lb_schema_copy(w->as != NULL ? w->as : field, s->schema.children[i], err));

@@ -16,16 +16,16 @@ typedef struct survey_bounds {
 
 /* A column that `--column` declares: every value must read so, and bounds are those of the declared type. */
 typedef struct survey_declared {
-    const char *type;            /* words; NULL: not declared */
+    const char *type; /* words; NULL: not declared */
     delim_target target;
     survey_bounds bounds;
 } survey_declared;
 
 typedef struct survey_column {
-    lb_str name, original;       /* original.at NULL: the name stands as it was */
-    delim_column seen;           /* its nulls are set by survey_count_nulls */
+    lb_str name, original; /* original.at NULL: the name stands as it was */
+    delim_column seen;     /* its nulls are set by survey_count_nulls */
     survey_declared declared;
-    bool bounds;                 /* statistics wanted */
+    bool bounds; /* statistics wanted */
 } survey_column;
 
 /* What a column of the open block has held so far. */
@@ -37,28 +37,28 @@ typedef struct survey_block_column {
 typedef struct survey {
     lb_reader *r;
     const lb_survey_options *options;
-    lb_arena *arena;             /* of the entry */
+    lb_arena *arena; /* of the entry */
     delim_records records;
     lb_buf scratch;
 
     delim_namer namer;
     bool has_width;
     size_t width;
-    survey_column *columns;      /* `width` of them, in a buffer */
+    survey_column *columns; /* `width` of them, in a buffer */
     lb_buf column_bytes;
     uint64_t data_start;
 
     uint64_t rows;
-    lb_block block;              /* open when block_rows > 0 */
+    lb_block block; /* open when block_rows > 0 */
     uint64_t block_rows;
-    size_t block_width;          /* columns that the open block has */
+    size_t block_width; /* columns that the open block has */
     lb_block_builder blocks;
-    survey_block_column *open;   /* `--stats block`: the open block's columns, in a buffer */
+    survey_block_column *open; /* `--stats block`: the open block's columns, in a buffer */
     lb_buf open_bytes;
-    lb_buf closed;               /* those of closed blocks: a run for each block, as survey_close_columns puts it */
-    uint64_t n_closed;           /* columns in it */
-    lb_buf state;                /* the columns as they were when a block began, for delim_extend */
-    bool structure_only;         /* all text, no statistics: values are not looked at */
+    lb_buf closed;       /* those of closed blocks: a run for each block, as survey_close_columns puts it */
+    uint64_t n_closed;   /* columns in it */
+    lb_buf state;        /* the columns as they were when a block began, for delim_extend */
+    bool structure_only; /* all text, no statistics: values are not looked at */
     bool sampled;
 } survey;
 
@@ -145,7 +145,7 @@ static lb_status survey_header(survey *s, lb_error *err)
     s->data_start = lb_text_offset(&s->records.text, s->records.text.at + scan->after);
     if (!s->r->dialect.has_header)
         return LB_OK;
-    s->records.row = UINT64_MAX;    /* the header is no row: the next record is row 0 */
+    s->records.row = UINT64_MAX; /* the header is no row: the next record is row 0 */
     LB_TRY(delim_records_next(&s->records, &got, err));
     s->records.row = 0;
     if (!got)
@@ -264,7 +264,8 @@ static uint64_t survey_state_rows(const survey *s)
 /* May the survey be taken up again from a state? Bounds of declared columns and of blocks are not part of one. */
 static bool survey_keeps_state(const survey *s)
 {
-    return s->options->keep_state && s->options->stats != LB_STATS_BLOCKS && (s->r->options == NULL || s->r->options->n_columns == 0);
+    return s->options->keep_state && s->options->stats != LB_STATS_BLOCKS &&
+           (s->r->options == NULL || s->r->options->n_columns == 0);
 }
 
 static lb_status survey_take_state(survey *s, lb_error *err)
@@ -282,7 +283,8 @@ static lb_status survey_open_block(survey *s, lb_error *err)
 {
     LB_TRY(survey_close_block(s, err));
     LB_TRY(survey_take_state(s, err));
-    s->block = (lb_block){ .first_row = s->rows, .first_line = delim_records_line(&s->records),
+    s->block = (lb_block){ .first_row = s->rows,
+                           .first_line = delim_records_line(&s->records),
                            .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
     return LB_OK;
 }
@@ -297,8 +299,9 @@ static bool survey_is_unclosed(const delim_scanner *scan)
 lb_status delim_fail_ragged(lb_reader *r, delim_records *records, size_t width, lb_error *err)
 {
     size_t n = records->scan.n_fields;
-    lb_status status = lb_fail(err, LB_CORRUPT, delim_records_where(records), "a record of %zu field%s where %zu %s expected",
-                               n, n == 1 ? "" : "s", width, width == 1 ? "is" : "are");
+    lb_status status =
+        lb_fail(err, LB_CORRUPT, delim_records_where(records), "a record of %zu field%s where %zu %s expected", n,
+                n == 1 ? "" : "s", width, width == 1 ? "is" : "are");
     char option[128], why[128];
 
     if (survey_is_unclosed(&records->scan))
@@ -428,7 +431,8 @@ static lb_status survey_declared_bounds(const delim_target *t, const survey_boun
 
 /* Statistics of a column, or of a part of it in one block. */
 static lb_status survey_column_stats(const survey *s, const survey_column *c, const char *type,
-                                     const delim_column *seen, const survey_bounds *bounds, lb_colstat *out, lb_error *err)
+                                     const delim_column *seen, const survey_bounds *bounds, lb_colstat *out,
+                                     lb_error *err)
 {
     bool declared = c->declared.type != NULL && c->declared.target.storage != DELIM_TEXT;
 
@@ -597,11 +601,17 @@ static lb_status survey_keep_dialect(survey *s, lb_entry *out, lb_error *err)
     const delim_dialect *d = &s->r->dialect;
 
     out->has_dialect = true;
-    out->dialect = (lb_dialect){ .delimiter = { lb_arena_dup(s->arena, d->delimiter, d->delimiter_size), d->delimiter_size },
-                                 .quote = d->quote, .escape = d->escape, .has_header = d->has_header,
-                                 .encoding = { lb_arena_copy(s->arena, lb_str_of(d->encoding)), strlen(d->encoding) },
-                                 .ragged_null = d->ragged_null, .bom_bytes = (uint8_t)d->bom_bytes,
-                                 .data_start = s->data_start, .sheet = -1, .header_row = -1 };
+    out->dialect =
+        (lb_dialect){ .delimiter = { lb_arena_dup(s->arena, d->delimiter, d->delimiter_size), d->delimiter_size },
+                      .quote = d->quote,
+                      .escape = d->escape,
+                      .has_header = d->has_header,
+                      .encoding = { lb_arena_copy(s->arena, lb_str_of(d->encoding)), strlen(d->encoding) },
+                      .ragged_null = d->ragged_null,
+                      .bom_bytes = (uint8_t)d->bom_bytes,
+                      .data_start = s->data_start,
+                      .sheet = -1,
+                      .header_row = -1 };
     if (out->dialect.delimiter.at == NULL || out->dialect.encoding.at == NULL)
         return lb_arena_fail(s->arena, err);
     return LB_OK;
@@ -626,7 +636,8 @@ static void survey_begin(survey *s, lb_reader *r, const lb_survey_options *optio
     lb_buf_init(&s->closed, budget);
     lb_buf_init(&s->state, budget);
     lb_block_builder_init(&s->blocks, budget);
-    s->structure_only = r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
+    s->structure_only =
+        r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
 }
 
 /* Make the entry of what was seen, unless that failed; frees the survey. */
@@ -722,14 +733,16 @@ static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_
     return survey_rows(s, err);
 }
 
-lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done, lb_error *err)
+lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
+                       lb_error *err)
 {
     const lb_entry *known = r->known;
     const lb_blocks *b = &known->blocks;
     survey s;
 
     *done = false;
-    if (b->count == 0 || b->first_byte == NULL || b->first_line == NULL || b->start_hash == NULL || known->open_state.size == 0)
+    if (b->count == 0 || b->first_byte == NULL || b->first_line == NULL || b->start_hash == NULL ||
+        known->open_state.size == 0)
         return LB_OK;
     survey_begin(&s, r, options, arena);
     if (!survey_keeps_state(&s))

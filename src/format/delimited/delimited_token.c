@@ -77,8 +77,10 @@ static lb_status delim_grow(delim_scanner *s, lb_error *err)
 {
     size_t cap = s->cap_fields == 0 ? 64 : s->cap_fields * 2, bytes;
 
-    if (!lb_mul_size(cap, sizeof *s->fields, &bytes) || !lb_budget_take(s->budget, bytes - s->cap_fields * sizeof *s->fields))
-        return lb_fail(err, LB_BUDGET, LB_NOWHERE, "a record of more than %zu fields passes the memory limit", s->n_fields);
+    if (!lb_mul_size(cap, sizeof *s->fields, &bytes) ||
+        !lb_budget_take(s->budget, bytes - s->cap_fields * sizeof *s->fields))
+        return lb_fail(err, LB_BUDGET, LB_NOWHERE, "a record of more than %zu fields passes the memory limit",
+                       s->n_fields);
     delim_field *fields = realloc(s->fields, bytes);
     if (fields == NULL) {
         lb_budget_give(s->budget, bytes - s->cap_fields * sizeof *s->fields);
@@ -189,7 +191,7 @@ lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err)
         *step = s->end ? DELIM_END : DELIM_MORE;
         return LB_OK;
     }
-    s->skip_to = at;    /* the masks stand in the block of `at` or before */
+    s->skip_to = at; /* the masks stand in the block of `at` or before */
     for (;;) {
         if (s->n_fields == s->cap_fields)
             LB_TRY(delim_grow(s, err));
@@ -251,14 +253,15 @@ static uint64_t delim_skip_plain(delim_scanner *s, uint64_t want, bool *quote)
 {
     size_t at = s->after;
     uint64_t passed = 0;
-    bool in_break = true;    /* the byte before `at` ended a line, or nothing is before it */
+    bool in_break = true; /* the byte before `at` ended a line, or nothing is before it */
 
     s->start = at;
     *quote = false;
     for (; at < s->size; at += LB_FIND_BLOCK) {
         uint64_t inside = s->size - at < LB_FIND_BLOCK ? ((uint64_t)1 << (s->size - at)) - 1 : ~(uint64_t)0;
         uint64_t breaks = s->find(s->data + at, &s->breaks) & inside;
-        uint64_t quotes = (s->dialect->quote < 0 && s->dialect->escape < 0 ? 0 : s->find(s->data + at, &s->quotes)) & inside;
+        uint64_t quotes =
+            (s->dialect->quote < 0 && s->dialect->escape < 0 ? 0 : s->find(s->data + at, &s->quotes)) & inside;
         if (quotes != 0)
             breaks &= (quotes & -quotes) - 1;
         uint64_t ends = delim_ends(breaks, in_break);

@@ -7,10 +7,14 @@
 static int64_t value_unit(enum ArrowTimeUnit unit)
 {
     switch (unit) {
-    case NANOARROW_TIME_UNIT_SECOND: return 1;
-    case NANOARROW_TIME_UNIT_MILLI: return 1000;
-    case NANOARROW_TIME_UNIT_MICRO: return 1000000;
-    case NANOARROW_TIME_UNIT_NANO: return 1000000000;
+    case NANOARROW_TIME_UNIT_SECOND:
+        return 1;
+    case NANOARROW_TIME_UNIT_MILLI:
+        return 1000;
+    case NANOARROW_TIME_UNIT_MICRO:
+        return 1000000;
+    case NANOARROW_TIME_UNIT_NANO:
+        return 1000000000;
     }
     return 1;
 }
@@ -27,23 +31,54 @@ static bool value_decimal_target(const struct ArrowSchemaView *view, delim_targe
 static bool value_target(const struct ArrowSchemaView *view, delim_target *out)
 {
     switch (view->type) {
-    case NANOARROW_TYPE_NA: *out = (delim_target){ .storage = DELIM_NOTHING }; return true;
-    case NANOARROW_TYPE_BOOL: *out = (delim_target){ .storage = DELIM_BOOL }; return true;
-    case NANOARROW_TYPE_INT8: *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 1 }; return true;
-    case NANOARROW_TYPE_INT16: *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 2 }; return true;
-    case NANOARROW_TYPE_INT32: *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 4 }; return true;
-    case NANOARROW_TYPE_INT64: *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 8 }; return true;
-    case NANOARROW_TYPE_UINT8: *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 1 }; return true;
-    case NANOARROW_TYPE_UINT16: *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 2 }; return true;
-    case NANOARROW_TYPE_UINT32: *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 4 }; return true;
-    case NANOARROW_TYPE_UINT64: *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 8 }; return true;
-    case NANOARROW_TYPE_FLOAT: *out = (delim_target){ .storage = DELIM_DOUBLE, .bytes = 4 }; return true;
-    case NANOARROW_TYPE_DOUBLE: *out = (delim_target){ .storage = DELIM_DOUBLE, .bytes = 8 }; return true;
-    case NANOARROW_TYPE_STRING: *out = (delim_target){ .storage = DELIM_TEXT }; return true;
-    case NANOARROW_TYPE_BINARY: *out = (delim_target){ .storage = DELIM_TEXT, .binary = true }; return true;
-    case NANOARROW_TYPE_DATE32: *out = (delim_target){ .storage = DELIM_DAYS, .bytes = 4 }; return true;
+    case NANOARROW_TYPE_NA:
+        *out = (delim_target){ .storage = DELIM_NOTHING };
+        return true;
+    case NANOARROW_TYPE_BOOL:
+        *out = (delim_target){ .storage = DELIM_BOOL };
+        return true;
+    case NANOARROW_TYPE_INT8:
+        *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 1 };
+        return true;
+    case NANOARROW_TYPE_INT16:
+        *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 2 };
+        return true;
+    case NANOARROW_TYPE_INT32:
+        *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 4 };
+        return true;
+    case NANOARROW_TYPE_INT64:
+        *out = (delim_target){ .storage = DELIM_SIGNED, .bytes = 8 };
+        return true;
+    case NANOARROW_TYPE_UINT8:
+        *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 1 };
+        return true;
+    case NANOARROW_TYPE_UINT16:
+        *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 2 };
+        return true;
+    case NANOARROW_TYPE_UINT32:
+        *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 4 };
+        return true;
+    case NANOARROW_TYPE_UINT64:
+        *out = (delim_target){ .storage = DELIM_UNSIGNED, .bytes = 8 };
+        return true;
+    case NANOARROW_TYPE_FLOAT:
+        *out = (delim_target){ .storage = DELIM_DOUBLE, .bytes = 4 };
+        return true;
+    case NANOARROW_TYPE_DOUBLE:
+        *out = (delim_target){ .storage = DELIM_DOUBLE, .bytes = 8 };
+        return true;
+    case NANOARROW_TYPE_STRING:
+        *out = (delim_target){ .storage = DELIM_TEXT };
+        return true;
+    case NANOARROW_TYPE_BINARY:
+        *out = (delim_target){ .storage = DELIM_TEXT, .binary = true };
+        return true;
+    case NANOARROW_TYPE_DATE32:
+        *out = (delim_target){ .storage = DELIM_DAYS, .bytes = 4 };
+        return true;
     case NANOARROW_TYPE_DECIMAL128:
-    case NANOARROW_TYPE_DECIMAL256: return value_decimal_target(view, out);
+    case NANOARROW_TYPE_DECIMAL256:
+        return value_decimal_target(view, out);
     case NANOARROW_TYPE_TIME32:
     case NANOARROW_TYPE_TIME64:
         *out = (delim_target){ .storage = DELIM_INSTANT, .clock = true, .unit = value_unit(view->time_unit) };
@@ -53,7 +88,8 @@ static bool value_target(const struct ArrowSchemaView *view, delim_target *out)
         *out = (delim_target){ .storage = DELIM_INSTANT, .bytes = 8, .unit = value_unit(view->time_unit) };
         out->utc = view->timezone != NULL && view->timezone[0] != '\0';
         return true;
-    default: return false;
+    default:
+        return false;
     }
 }
 
@@ -70,10 +106,12 @@ lb_status delim_target_of(const struct ArrowSchema *type, delim_target *out, lb_
     lb_buf words;
     lb_buf_init(&words, NULL);
     if (lb_type_words(type, false, &words, NULL) == LB_OK)
-        lb_fail(err, LB_USAGE, LB_NOWHERE, "delimited text is not read as %.*s", (int)words.size, (const char *)words.data);
+        lb_fail(err, LB_USAGE, LB_NOWHERE, "delimited text is not read as %.*s", (int)words.size,
+                (const char *)words.data);
     lb_buf_free(&words);
-    lb_fail_hint(err, "types of delimited text: bool, int8 … int64, uint8 … uint64, float32, float64, decimal(P,S), string, "
-                      "binary, date, time[U], timestamp[U], timestamp[U,ZONE]");
+    lb_fail_hint(err,
+                 "types of delimited text: bool, int8 … int64, uint8 … uint64, float32, float64, decimal(P,S), string, "
+                 "binary, date, time[U], timestamp[U], timestamp[U,ZONE]");
     return LB_USAGE;
 }
 
@@ -141,15 +179,23 @@ static bool value_parse_double(const delim_target *t, lb_str v, delim_scalar *ou
 bool delim_parse(const delim_target *t, lb_str v, delim_scalar *out)
 {
     switch (t->storage) {
-    case DELIM_BOOL: return value_parse_bool(v, out);
-    case DELIM_SIGNED: return value_parse_signed(t, v, out);
-    case DELIM_UNSIGNED: return value_parse_unsigned(t, v, out);
-    case DELIM_DOUBLE: return value_parse_double(t, v, out);
-    case DELIM_DECIMAL: return lb_parse_decimal(v.at, v.size, t->precision, t->scale, &out->d);
-    case DELIM_INSTANT: return value_parse_instant(t, v, out);
-    case DELIM_DAYS: return value_parse_days(v, out);
+    case DELIM_BOOL:
+        return value_parse_bool(v, out);
+    case DELIM_SIGNED:
+        return value_parse_signed(t, v, out);
+    case DELIM_UNSIGNED:
+        return value_parse_unsigned(t, v, out);
+    case DELIM_DOUBLE:
+        return value_parse_double(t, v, out);
+    case DELIM_DECIMAL:
+        return lb_parse_decimal(v.at, v.size, t->precision, t->scale, &out->d);
+    case DELIM_INSTANT:
+        return value_parse_instant(t, v, out);
+    case DELIM_DAYS:
+        return value_parse_days(v, out);
     case DELIM_TEXT:
-    case DELIM_NOTHING: break;
+    case DELIM_NOTHING:
+        break;
     }
     return false;
 }
