@@ -72,6 +72,7 @@ static void glob_pair(glob_pattern *g)
     glob_level levels[GLOB_DEPTH];
     size_t depth = 0, ignored = 0;
     memset(g->next, 0, g->size * sizeof *g->next);
+    memset(g->after, 0, g->size * sizeof *g->after);
     for (size_t i = 0; i < g->size; i += glob_element_size(g, i)) {
         if (g->at[i] == '{') {
             if (depth == GLOB_DEPTH)

@@ -1,6 +1,7 @@
 /* Arrow IPC on nanoarrow's encoder and decoder. */
 #include "column/ipc.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -359,6 +360,7 @@ lb_status lb_ipc_decode_schema(const void *bytes, size_t size, struct ArrowSchem
         ArrowIpcDecoderReset(&decoder);
     }
     free(aligned);
+    assert(s != LB_OK || out->release != NULL);
     if (s == LB_OK)
         out->flags |= ARROW_FLAG_NULLABLE; /* as lb_schema_struct makes it */
     if (s == LB_OK && (strcmp(out->format, "+s") != 0 || !ipc_schema_is_valid(out, 0))) {

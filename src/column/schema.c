@@ -1,4 +1,5 @@
 /* Making, copying and comparing Arrow schemas. */
+#include <assert.h>
 #include <errno.h>
 
 #include "column/values.h"
@@ -200,6 +201,7 @@ bool lb_schema_is_plain(const struct ArrowSchema *schema)
 static lb_status schema_replace(struct ArrowSchema *field, const struct ArrowSchema *inner, lb_error *err)
 {
     struct ArrowSchema made = { .release = NULL };
+    assert(inner != NULL);
     LB_TRY(lb_schema_copy(inner, &made, err));
     int code = ArrowSchemaSetName(&made, field->name);
     if (code == NANOARROW_OK && field->metadata != NULL)

@@ -156,7 +156,6 @@ static lb_status text_make_room(lb_text *t, size_t more, size_t lead, lb_error *
         memmove(t->window.data, t->window.data + start, kept);
         t->window.size = kept;
         t->data = t->window.data + lead;
-        start = 0;
     }
     if (need > t->window.cap - t->window.size) {
         size_t offset = (size_t)(t->data - t->window.data);

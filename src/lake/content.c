@@ -175,7 +175,7 @@ static lb_status content_read(content *c, const content_job *job, lb_store *stor
     content_hasher h = { malloc(CONTENT_READ), lb_xxh3_new(), lb_blake3_new() };
     uint8_t hash[LB_BLAKE3_SIZE];
     lb_status status = h.buffer == NULL || h.xxh3 == NULL || h.blake3 == NULL ? lb_fail_nomem(err) : LB_OK;
-    bool whole, looked;
+    bool whole = false, looked;
 
     if (status == LB_OK && job->count != 0) {
         status = content_ranges(c, job, store, &h, differs, err);
@@ -183,7 +183,7 @@ static lb_status content_read(content *c, const content_job *job, lb_store *stor
         status = content_starts(check->entry, store, differs, &looked, err);
     } else if (status == LB_OK) {
         status = content_hash(c, store, &h, 0, check->entry->size_bytes, true, hash, &whole, err);
-        *differs = !whole || memcmp(hash, check->entry->content_hash, sizeof hash) != 0;
+        *differs = status == LB_OK && (!whole || memcmp(hash, check->entry->content_hash, sizeof hash) != 0);
     }
     free(h.buffer);
     lb_xxh3_free(h.xxh3);

@@ -342,7 +342,7 @@ static lb_status compare_match(doctor *d, compare_renames *r, size_t n, lb_names
 {
     for (size_t k = 0; k < n; k++) {
         doctor_file *f = &d->files[r->found[k]];
-        lb_str key;
+        lb_str key = { NULL, 0 };
         LB_TRY(compare_key(&d->arena, &r->digests[k], &key, err));
         uint64_t *old = lb_names_find(gone, key);
         if (old == NULL || *old == UINT64_MAX)
@@ -393,7 +393,7 @@ static lb_status compare_renames_all(doctor *d, lb_error *err)
 
     for (size_t i = 0; status == LB_OK && i < d->n_files; i++) {
         doctor_file *f = &d->files[i];
-        lb_str key;
+        lb_str key = { NULL, 0 };
         /* Empty files are all alike. */
         if (f->drift != LB_DRIFT_MISSING || f->old->size_bytes == 0 || f->old->digests.xxh3 == NULL)
             continue;

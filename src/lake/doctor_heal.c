@@ -24,8 +24,10 @@ static lb_status heal_kept(doctor *d, lb_entry **entries, size_t *n, lb_error *e
 
 static lb_status heal_restamped(doctor *d, const doctor_file *f, lb_entry **out, lb_error *err)
 {
-    LB_TRY(heal_entry(d, f->index, out, err));
-    lb_entry *e = *out;
+    lb_entry *e = NULL;
+
+    LB_TRY(heal_entry(d, f->index, &e, err));
+    *out = e;
     e->rel_path = f->disk->rel_path;
     e->rel_path_raw = f->disk->rel_path_raw;
     e->mtime_ns = f->disk->mtime_ns;

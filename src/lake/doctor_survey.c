@@ -240,9 +240,10 @@ static lb_status survey_wants(doctor *d, doctor_file *f, bool heal, bool *wants,
 /* Bytes that a survey reads, most likely. */
 static uint64_t survey_bytes(const doctor_file *f)
 {
-    bool grown = f->drift == LB_DRIFT_APPENDED && f->disk->size > f->old->size_bytes;
+    uint64_t size = f->disk == NULL ? 0 : f->disk->size;
+    bool grown = f->drift == LB_DRIFT_APPENDED && size > f->old->size_bytes;
 
-    return grown ? f->disk->size - f->old->size_bytes : f->disk->size;
+    return grown ? size - f->old->size_bytes : size;
 }
 
 lb_status lb_doctor_survey(doctor *d, bool heal, lb_error *err)

@@ -286,8 +286,8 @@ lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *ou
         at += (size_t)snprintf(text + at, sizeof text - at, "line %lld, ", (long long)error->line);
     if (error->offset >= 0)
         at += (size_t)snprintf(text + at, sizeof text - at, "byte %lld: ", (long long)error->offset);
-    at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", error->message, error->hint[0] != '\0' ? " (" : "",
-                           error->hint, error->hint[0] != '\0' ? ")" : "");
+    (void)snprintf(text + at, sizeof text - at, "%s%s%s%s", error->message, error->hint[0] != '\0' ? " (" : "",
+                   error->hint, error->hint[0] != '\0' ? ")" : "");
     out->error = (lb_str){ lb_arena_copy(arena, lb_str_of(text)), strlen(text) };
     out->total_rows = 0;
     out->blocks = (lb_blocks){ 0 };

@@ -37,7 +37,9 @@ lb_status lb_lake_stats_of_text(const char *text, lb_arena *arena, lb_lake_stats
 {
     size_t cap = 2, n = 0;
 
-    if (stats_word(text == NULL ? LB_STR("all") : lb_str_of(text), out))
+    if (text == NULL)
+        text = stats_words[LB_STATS_ALL];
+    if (stats_word(lb_str_of(text), out))
         return LB_OK;
     if (text[0] == '\0')
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "--stats takes all, none, block or column names, not nothing");

@@ -160,7 +160,7 @@ static lb_status get_slot(const lb_map *map, uint64_t index, bool words, const n
         status = slot_fill(map, m->names, index, slot, err);
     (void)pthread_mutex_unlock(&m->lock);
     *out = slot;
-    return status;
+    return status == LB_OK && slot == NULL ? lb_fail_nomem(err) : status;
 }
 
 /* ---------------------------------------------------------------- columns */

@@ -420,7 +420,7 @@ static lb_status read_batch(lb_map *map, flat *footer, uint64_t block, const pla
     if (offset < *end || offset > map->size || head > map->size - offset || length > map->size - offset - head)
         return lb_map_fail(map, err, "a batch lies outside the file or on another one");
     *end = offset + head + length;
-    flat f;
+    flat f = { 0 };
     if (offset % 8 != 0 || head % 8 != 0 || !open_message(map->bytes + offset, head, &f))
         return lb_map_fail(map, err, "the header of a batch is damaged");
     uint64_t message = flat_follow(&f, 0);
@@ -474,7 +474,7 @@ static lb_status find_footer(lb_map *map, flat *out, lb_error *err)
 
 static lb_status read_footer(lb_map *map, plan *p, lb_map_meta_fn give, lb_error *err)
 {
-    flat f;
+    flat f = { 0 };
     LB_TRY(find_footer(map, &f, err));
     uint64_t root = flat_follow(&f, 0), schema = f.bad ? 0 : flat_table(&f, root, 1), n;
     if (f.bad || schema == 0)
@@ -500,7 +500,7 @@ lb_status lb_map_read_file(lb_map *map, lb_map_meta_fn give, unsigned *n_columns
 
 bool lb_map_count_schema_fields(lb_str message, uint64_t *out)
 {
-    flat f;
+    flat f = { 0 };
     if (!open_message((const uint8_t *)message.at, message.size, &f))
         return false;
     uint64_t root = flat_follow(&f, 0);

@@ -1,5 +1,6 @@
 /* Maps in the reference's layouts of 5, 7 and 8 columns (lake-map.md 4.1 to 4.3): locators and statistics are JSON
  * text, turned into the typed form on access. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -268,6 +269,7 @@ static bool take_stat(const char *name, const json_t *from, lb_arena *arena, lb_
 {
     const json_t *min = json_object_get(from, "min"), *max = json_object_get(from, "max");
     const json_t *min_text = json_object_get(from, "min_str"), *max_text = json_object_get(from, "max_str");
+    assert(out != NULL);
     *out = (lb_colstat){ .source = LB_STATS_COMPUTED, .type = LB_STR("float64"), .min_exact = true, .max_exact = true };
     out->name = lb_str_of(name);
     out->name.at = lb_arena_copy(arena, out->name);
@@ -291,18 +293,16 @@ lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena
 {
     json_t *stats;
     LB_TRY(parse_cell(map, cell, LB_MAP_F_STATS_JSON, &stats, err));
-    json_t *columns = json_object_get(stats, "columns"), *v;
-    const char *name;
+    json_t *columns = json_object_get(stats, "columns");
     size_t n = json_object_size(columns);
     lb_status status = LB_OK;
-    if (n != 0) {
-        out->items = lb_arena_alloc(arena, n, sizeof *out->items);
-        status = out->items == NULL ? lb_arena_fail(arena, err) : LB_OK;
-        if (status == LB_OK)
-            json_object_foreach(columns, name, v) if (status == LB_OK && out->count < n &&
-                                                      !take_stat(name, v, arena, &out->items[out->count++])) status =
-                lb_arena_fail(arena, err);
-    }
+    out->items = lb_arena_alloc(arena, n, sizeof *out->items);
+    if (out->items == NULL)
+        status = lb_arena_fail(arena, err);
+    for (void *at = json_object_iter(columns); status == LB_OK && at != NULL && out->count < n;
+         at = json_object_iter_next(columns, at))
+        if (!take_stat(json_object_iter_key(at), json_object_iter_value(at), arena, &out->items[out->count++]))
+            status = lb_arena_fail(arena, err);
     json_decref(stats);
     return status;
 }
