@@ -229,7 +229,9 @@ static void merging(void **state)
                 "{\"delimiter\":\";\",\"encoding\":\"BIG5\",\"sheet\":\"x\"}");
     check_merge("no-header,ragged=null", "header=true", "{\"header\":true,\"ragged\":\"null\"}");
     check_merge("null=a,null=b", "null=c", "{\"null\":[\"c\"]}");
-    check_merge("null=a,decimal", "types=text", "{\"types\":\"text\",\"null\":[\"a\"],\"decimal\":true}");
+    /* All text undoes what gave values another meaning before it, not what is asked with it. */
+    check_merge("null=a,decimal,column=a=date,ragged=null", "types=text", "{\"ragged\":\"null\",\"types\":\"text\"}");
+    check_merge("null=a,decimal", "types=text,column=b=date", "{\"types\":\"text\",\"column\":[\"b=date\"]}");
     check_merge("column=a=int64,column=b=int64", "column=b=string,column=c=date",
                 "{\"column\":[\"a=int64\",\"b=string\",\"c=date\"]}");
     lb_read_options *merged;
