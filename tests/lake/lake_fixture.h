@@ -124,7 +124,7 @@ static inline char *lake_print(lb_table *t, const lb_slice *slice, const char *f
     lb_buf_init(&text, NULL);
     if (lb_table_slice(t, slice != NULL ? slice : &all, &stream, err) == LB_OK &&
         lb_print(cx, &stream, form, NULL, lake_append, &text, NULL, err) == LB_OK)
-        out = strndup(text.size == 0 ? "" : (const char *)text.data, text.size);
+        out = strdup(lb_buf_text(&text));
     lb_buf_free(&text);
     return out;
 }
