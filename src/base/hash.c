@@ -1,5 +1,6 @@
 #include "base/hash.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define XXH_INLINE_ALL
@@ -53,9 +54,23 @@ void lb_xxh3_digest(const lb_xxh3 *h, uint8_t out[LB_XXH3_SIZE])
     memcpy(out, canonical.digest, LB_XXH3_SIZE);
 }
 
+/* The official code looks at the processor on its first block and keeps what it found in a plain variable: that happens once, before
+ * threads meet there. */
+static void hash_warm_blake3(void)
+{
+    blake3_hasher hasher;
+    uint8_t out[LB_BLAKE3_SIZE];
+
+    blake3_hasher_init(&hasher);
+    blake3_hasher_finalize(&hasher, out, sizeof out);
+}
+
 lb_blake3 *lb_blake3_new(void)
 {
+    static pthread_once_t warm = PTHREAD_ONCE_INIT;
     lb_blake3 *h = malloc(sizeof *h);
+
+    (void)pthread_once(&warm, hash_warm_blake3);
     if (h != NULL)
         lb_blake3_reset(h);
     return h;
