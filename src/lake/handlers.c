@@ -130,14 +130,15 @@ static const struct {
     { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },           { "lz4", "lz4" },
 };
 
-static lb_status handlers_check_unread(lb_str extension, lb_error *err)
+static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)
 {
     for (size_t i = 0; i < LB_COUNT_OF(handlers_unread); i++) {
         if (!lb_str_is_nocase(extension, handlers_unread[i].extension))
             continue;
         lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, which this version does not read",
                 handlers_unread[i].format);
-        lb_fail_hint(err, "if it is delimited text, say so: --format csv");
+        if (magic == NULL)
+            lb_fail_hint(err, "if it is delimited text, say so: --format csv");
         return LB_UNSUPPORTED;
     }
     return LB_OK;
@@ -198,7 +199,7 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
     lb_str extension = lb_path_extension(lb_str_of(store->path));
     *out = lb_handler_of_extension(cx, extension);
     if (*out == NULL) {
-        LB_TRY(handlers_check_unread(extension, err));
+        LB_TRY(handlers_check_unread(extension, magic, err));
         return handlers_sniff(&peek, magic, out, err);
     }
     if (magic != NULL && (*out)->text && !lb_handler_is_dynamic(*out))

@@ -277,7 +277,7 @@ static lb_status table_check_all(lb_table *t, lb_error *err)
         if (changed != 0)
             lb_note(
                 t->cx,
-                "%s: %zu file%s changed since the map was made and %s read without it; `lakebed map %s` maps the lake again",
+                "%s: %zu file%s changed since the map was made and %s read without it; `lakebed doctor %s --heal` mends the map",
                 t->path, changed, changed == 1 ? "" : "s", changed == 1 ? "is" : "are", t->root);
         t->overrides = c.overrides;
         t->n_overrides = n;

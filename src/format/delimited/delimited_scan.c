@@ -49,7 +49,7 @@ static lb_status scan_check_start(lb_reader *r, const lb_blocks *blocks, uint64_
     if (got == want && lb_xxh3_64(bytes, got) == blocks->start_hash[block])
         return LB_OK;
     lb_fail(err, LB_STALE, LB_AT(blocks->first_byte[block]), "the bytes here are not those that were mapped");
-    lb_fail_hint(err, "map the lake again");
+    lb_fail_hint(err, "`lakebed doctor` on its directory tells what changed");
     return LB_STALE;
 }
 
@@ -338,6 +338,23 @@ static lb_status scan_check_end(scan *s, lb_error *err)
     return LB_STALE;
 }
 
+/* One that goes on behind the last row is not either: its rows would be numbered wrong. */
+static lb_status scan_check_more(scan *s, lb_error *err)
+{
+    const lb_entry *known = s->r->known;
+    bool more;
+
+    if (s->left != 0 || s->at_end || known->total_rows == LB_ROWS_UNKNOWN || s->records.row != known->total_rows)
+        return LB_OK;
+    LB_TRY(delim_records_next(&s->records, &more, err));
+    if (!more)
+        return LB_OK;
+    lb_fail(err, LB_STALE, delim_records_where(&s->records), "the file has more rows than the %llu that were mapped",
+            (unsigned long long)known->total_rows);
+    lb_fail_hint(err, "`lakebed doctor` on its directory tells what changed");
+    return LB_STALE;
+}
+
 static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
 {
     scan *s = state;
@@ -351,6 +368,8 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
     lb_status status = scan_fill(s, &rows, err);
     if (status == LB_OK)
         status = scan_check_end(s, err);
+    if (status == LB_OK)
+        status = scan_check_more(s, err);
     if (status == LB_OK && rows != 0)
         status = scan_finish(s, (int64_t)rows, out, err);
     for (size_t i = 0; i < s->n_columns; i++)

@@ -375,6 +375,18 @@ static lb_status survey_record(survey *s, lb_error *err)
     return LB_OK;
 }
 
+/* A quote that is never closed takes in all that follows: more often a torn file than one long value. */
+static void survey_tell_unclosed(survey *s)
+{
+    const delim_scanner *scan = &s->records.scan;
+
+    if (scan->n_fields != 0 && (scan->fields[scan->n_fields - 1].flags & DELIM_UNCLOSED) != 0)
+        lb_note(s->r->cx,
+                "%s: line %llu: the quote that opens in this record is never closed; --quote none reads quotes as "
+                "ordinary bytes",
+                s->r->store->path, (unsigned long long)delim_records_line(&s->records));
+}
+
 static lb_status survey_rows(survey *s, lb_error *err)
 {
     uint64_t sample = s->options->sample_bytes;
@@ -384,6 +396,7 @@ static lb_status survey_rows(survey *s, lb_error *err)
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got)
             break;
+        survey_tell_unclosed(s);
         LB_TRY(survey_record(s, err));
         if (sample != 0 && delim_records_marked(&s->records) >= sample) {
             s->sampled = true;
