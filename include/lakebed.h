@@ -220,11 +220,11 @@ typedef struct lb_map_options {
     const char *stats;          /* "all" (also NULL), "none", "block", or "NAME,NAME,…" */
     bool record_errors;         /* keep a file that cannot be read as an entry with its error (LB_OK) */
     bool hidden;                /* also take directories whose name begins with a dot */
-    bool no_compressed;         /* leave compressed files out */
+    bool no_compressed;         /* leave compressed files out (none are read yet) */
     bool by_products;           /* also take _metadata, _SUCCESS and their like */
-    bool detect;                /* accept a delimiter or encoding found by looking */
+    bool detect;                /* accept a delimiter, or UTF-16, found by looking */
     bool interop_full;          /* fill the reference reader's JSON columns */
-    bool pages;                 /* store page positions of Parquet files */
+    bool pages;                 /* kept for Parquet files, which are not read yet */
     const char *const *include; /* globs on the path below the root; none: everything */
     const char *const *exclude;
     const lb_read_options *read; /* for all files; may be NULL */

@@ -24,7 +24,7 @@
     X(no_header, "no-header", NULL, "the first record is data", true, false)                                       \
     X(encoding, "encoding", "NAME", "the text's encoding, by iconv's names (default UTF-8)", true, false)          \
     X(ragged, "ragged", "error|null", "records of another length: refuse, or fill with nulls", true, false)        \
-    X(sheet, "sheet", "NAME|N", "the sheet of a workbook, by name or number from 0", true, false)                  \
+    X(sheet, "sheet", "NAME|N", "sheet of a workbook, by name or number (not read yet)", true, false)              \
     X(types, "types", "auto|proven|sample|text", "how columns get their types (default auto)", false, false)       \
     X(all_text, "all-text", NULL, "every value as it stands, as --types text", false, false)                       \
     X(null, "null", "TEXT", "a value that means null", false, true)                                                \
