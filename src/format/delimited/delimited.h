@@ -46,19 +46,43 @@ typedef enum delim_step {
     DELIM_END     /* no further record; the text ends */
 } delim_step;
 
+/* Blocks of 64 bytes whose bits are known at a time. */
+#define DELIM_INDEX_BLOCKS 64
+
+/* What the bytes before a position make of those behind it. A byte is ordinary where it is not one of the first four. */
+typedef struct delim_carry {
+    bool quoted;   /* inside a quoted field */
+    bool edge;     /* a field begins: a quote here opens it */
+    bool closed;   /* behind the quote that closed a field: a quote here opens it again */
+    bool escaped;  /* behind an escape byte: what is here stands for itself */
+    bool cr;       /* behind a CR, wherever it stands: an LF here ends no further line */
+    unsigned skip; /* so many bytes more belong to the last delimiter */
+} delim_carry;
+
 typedef struct delim_scanner {
     const delim_dialect *dialect;
-    lb_find64_fn find;
-    lb_byte_set specials, breaks, quotes;
+    lb_find_fn find;
+    uint8_t values[5]; /* LF, CR, first byte of the delimiter, then quote and escape where there are any */
+    unsigned n_values;
+    bool plain; /* of this machine; counting bits is not fast */
 
     const uint8_t *data; /* the window, set by delim_window */
-    size_t size;
+    size_t size, limit;  /* what lies from `limit` on is not decided before more has been read */
     bool end;
-    size_t base;    /* block under the masks */
-    uint64_t mask;  /* special bytes of the block not yet passed */
-    size_t skip_to; /* special bytes before it stand for themselves */
+
+    /* Bit i of word b stands for the byte at base + 64 * b + i. */
+    size_t base, n_blocks;
+    uint64_t separators[DELIM_INDEX_BLOCKS]; /* delimiters (their first bytes) and line ends outside quotes */
+    uint64_t breaks[DELIM_INDEX_BLOCKS];     /* the line ends among them */
+    uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
+    size_t block;                            /* the block that `mask` is of */
+    uint64_t mask;                           /* its separators that were not passed */
+    delim_carry carry;                       /* behind the last block */
+    size_t dirty_to;                         /* from here on no quote or escape stands within a field */
 
     size_t start, stop, after; /* of the last record */
+    bool unfit;                /* the last delim_skip_fitting stopped before a record that does not fit */
+    uint64_t lines_passed;     /* physical lines that ended from where it began to s->after */
     delim_field *fields;
     size_t n_fields, cap_fields;
     lb_budget *budget;
@@ -76,6 +100,22 @@ lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err);
 /* Pass over up to `want` records without looking at their fields; says how many were passed whole. Fewer than wanted: the
  * window ends (s->start is where to go on from). */
 uint64_t delim_skip(delim_scanner *s, uint64_t want);
+
+/* Pass over line ends before the next record. */
+void delim_skip_blank(delim_scanner *s);
+
+/* As delim_skip from where a record begins, but stops as well before a record that has not `width` fields (`fewer`: that has more). s->after is behind
+ * the last record passed, s->start where the next one begins; one at the end of a text that no line end closes is left to
+ * delim_next. */
+uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool fewer);
+
+/* ---- the index under it (delimited_index.c) */
+
+/* Find the separators of the blocks from s->base on; s->carry is what stands before them, and afterwards behind them. */
+void delim_index(delim_scanner *s);
+
+/* The same, byte by byte: for delimiters of several bytes, and the oracle of the fast one. */
+void delim_index_slow(delim_scanner *s);
 
 /* Value of a dirty field: at most field->size bytes are written to `out`. */
 size_t delim_unescape(const delim_dialect *d, const delim_field *field, uint8_t *out);
@@ -106,6 +146,11 @@ lb_status delim_records_next(delim_records *r, bool *got, lb_error *err);
 
 /* Pass over `count` records; *passed says how many there were. Text passed over is not checked. */
 lb_status delim_records_skip(delim_records *r, uint64_t count, uint64_t *passed, lb_error *err);
+
+/* Pass over up to `count` records that have `width` fields (`fewer`: or less), and mark the last one; stops before one that has
+ * not, or holds invalid text, or is the last of the text. */
+lb_status delim_records_skip_fitting(delim_records *r, uint64_t count, size_t width, bool fewer, uint64_t *passed,
+                                     lb_error *err);
 
 /* Physical line, from 1, and position in the text of the record just read; offset in the store of a position. */
 uint64_t delim_records_line(delim_records *r);

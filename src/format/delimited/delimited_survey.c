@@ -387,12 +387,26 @@ static void survey_tell_unclosed(survey *s)
                 s->r->store->path, (unsigned long long)delim_records_line(&s->records));
 }
 
+/* Where only the structure is wanted, the records behind the first of a block need no look at their fields. */
+static lb_status survey_pass(survey *s, lb_error *err)
+{
+    uint64_t left = s->options->stride - s->rows % s->options->stride, passed;
+
+    if (!s->structure_only || s->options->sample_bytes != 0 || s->block_rows == 0 || left == s->options->stride)
+        return LB_OK;
+    LB_TRY(delim_records_skip_fitting(&s->records, left, s->width, s->r->dialect.ragged_null, &passed, err));
+    s->rows += passed;
+    s->block_rows += passed;
+    return LB_OK;
+}
+
 static lb_status survey_rows(survey *s, lb_error *err)
 {
     uint64_t sample = s->options->sample_bytes;
     bool got;
 
     for (;;) {
+        LB_TRY(survey_pass(s, err));
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got)
             break;
