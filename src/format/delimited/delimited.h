@@ -104,6 +104,10 @@ uint64_t delim_skip(delim_scanner *s, uint64_t want);
 /* Pass over line ends before the next record. */
 void delim_skip_blank(delim_scanner *s);
 
+/* At the beginning of a window that begins inside a record, inside quotes or in an unquoted field: pass on to where the next record
+ * begins, s->start. False: that is not in the window. */
+bool delim_skip_open(delim_scanner *s, bool quoted);
+
 /* As delim_skip from where a record begins, but stops as well before a record that has not `width` fields (`fewer`: that has more). s->after is behind
  * the last record passed, s->start where the next one begins; one at the end of a text that no line end closes is left to
  * delim_next. */
@@ -136,6 +140,9 @@ typedef struct delim_records {
 /* Begin at an offset of the store where a record begins (or blank lines before one), as row `row` on line `line`. */
 lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
                              uint64_t offset, uint64_t row, uint64_t line, size_t chunk, lb_error *err);
+/* As that, over bytes of the store that are at hand and valid UTF-8; they begin at `offset` and end with a record. */
+void delim_records_lend(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
+                        const uint8_t *data, size_t size, uint64_t offset, uint64_t row, uint64_t line);
 void delim_records_close(delim_records *r);
 
 /* Pass over a byte-order mark where one stands; before the first record, at the beginning of the store. */
@@ -158,6 +165,8 @@ static inline uint64_t delim_records_position(const delim_records *r)
 {
     return r->text.at + r->scan.start;
 }
+/* Offset in the store and line where the next record is looked for. */
+void delim_records_place(delim_records *r, uint64_t *offset, uint64_t *line);
 /* Mark where the record just read ends, and ask for the offset of that later, also when others were read since. */
 static inline void delim_records_mark(delim_records *r)
 {

@@ -66,6 +66,15 @@ lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, 
     return LB_OK;
 }
 
+void delim_records_lend(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
+                        const uint8_t *data, size_t size, uint64_t offset, uint64_t row, uint64_t line)
+{
+    *r = (delim_records){ .cx = cx, .row = row, .line = line, .mark_offset = offset };
+    lb_text_lend(&r->text, cx, store, data, size, offset);
+    delim_scanner_init(&r->scan, dialect, &cx->budget);
+    delim_window(&r->scan, data, size, true, 0);
+}
+
 void delim_records_close(delim_records *r)
 {
     lb_text_close(&r->text);
@@ -146,6 +155,13 @@ uint64_t delim_records_line(delim_records *r)
 {
     records_count_lines(r, r->scan.start);
     return r->line;
+}
+
+void delim_records_place(delim_records *r, uint64_t *offset, uint64_t *line)
+{
+    records_count_lines(r, r->scan.after);
+    *offset = lb_text_offset(&r->text, r->text.at + r->scan.after);
+    *line = r->line;
 }
 
 lb_where delim_records_where(delim_records *r)

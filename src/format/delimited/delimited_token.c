@@ -248,13 +248,9 @@ static inline __attribute__((always_inline)) void delim_walk_fitting(delim_walk 
                                                                      size_t block_at)
 {
     delim_walk_end(w, fit, ends, delimiters, lines, block_at);
-    for (uint64_t more = ends & (ends - 1); more != 0 && !w->unfit; more &= more - 1) {
+    for (uint64_t more = ends & (ends - 1); more != 0 && !w->unfit && w->passed < w->want; more &= more - 1) {
         uint64_t passed = ends & ~more; /* those before the lowest of `more` */
         uint64_t behind = ~(~(uint64_t)0 >> __builtin_clzll(passed));
-        if (w->passed == w->want) {
-            w->unfit = true;
-            return;
-        }
         w->n_delimiters = 0;
         delim_walk_end(w, fit, more, delimiters & behind, lines, block_at);
     }
@@ -323,7 +319,6 @@ __attribute__((target("popcnt,bmi,bmi2,lzcnt"))) static void delim_walk_counting
 
 static void delim_pass(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
-    delim_goto(s, s->after);
     if (s->plain)
         delim_walk_plainly(s, w, fit);
     else
@@ -335,6 +330,7 @@ uint64_t delim_skip(delim_scanner *s, uint64_t want)
     delim_walk w = { .want = want, .stop = SIZE_MAX, .in_break = 1 };
     size_t from = delim_pass_blank(s, s->after);
 
+    delim_goto(s, s->after);
     delim_pass(s, &w, NULL);
     from = w.stop == SIZE_MAX ? from : delim_pass_blank(s, w.stop);
     /* No line end closes the last record of a text. */
@@ -344,6 +340,18 @@ uint64_t delim_skip(delim_scanner *s, uint64_t want)
     }
     delim_goto(s, s->start = from);
     return w.passed;
+}
+
+bool delim_skip_open(delim_scanner *s, bool quoted)
+{
+    delim_walk w = { .want = 1, .stop = SIZE_MAX };
+
+    s->carry = (delim_carry){ .quoted = quoted };
+    delim_pass(s, &w, NULL);
+    if (w.stop == SIZE_MAX)
+        return false;
+    delim_goto(s, s->start = delim_pass_blank(s, w.stop));
+    return true;
 }
 
 void delim_skip_blank(delim_scanner *s)
@@ -356,6 +364,7 @@ uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool 
     const delim_fit fit = { width, fewer };
     delim_walk w = { .want = want, .stop = SIZE_MAX, .in_break = 1 };
 
+    delim_goto(s, s->after);
     delim_pass(s, &w, &fit);
     s->unfit = w.unfit;
     s->lines_passed = w.lines_at_stop;
