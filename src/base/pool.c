@@ -4,8 +4,7 @@
 
 /* ---------------------------------------------------------------- threads that help */
 
-/* May one thread more be at work? */
-static bool pool_take_thread(lb_context *cx)
+bool lb_thread_take(lb_context *cx)
 {
     unsigned helping = atomic_load_explicit(&cx->helping, memory_order_relaxed);
 
@@ -20,7 +19,7 @@ bool lb_threads_free(lb_context *cx)
     return atomic_load_explicit(&cx->helping, memory_order_relaxed) + 1 < cx->threads;
 }
 
-static void pool_give_thread(lb_context *cx)
+void lb_thread_give(lb_context *cx)
 {
     atomic_fetch_sub(&cx->helping, 1);
 }
@@ -47,14 +46,14 @@ static void *crew_work(void *arg)
     lb_context *cx = m->crew->cx;
 
     m->crew->work(m->crew, m->crew->user);
-    pool_give_thread(cx);
+    lb_thread_give(cx);
     return NULL;
 }
 
 /* A thread that cannot be had is not missed: the others do its work. */
 void lb_crew_call(lb_crew *crew)
 {
-    if (!pool_take_thread(crew->cx))
+    if (!lb_thread_take(crew->cx))
         return;
     crew_member *m = malloc(sizeof *m);
     bool started = false;
@@ -70,7 +69,7 @@ void lb_crew_call(lb_crew *crew)
     }
     if (!started) {
         free(m);
-        pool_give_thread(crew->cx);
+        lb_thread_give(crew->cx);
     }
 }
 

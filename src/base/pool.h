@@ -11,8 +11,10 @@
 typedef lb_status (*lb_job_fn)(void *user, size_t index, lb_error *err);
 lb_status lb_run_jobs(lb_context *cx, size_t count, lb_job_fn job, void *user, lb_error *err);
 
-/* Is a thread free that could help now? */
+/* Is a thread free that could help now? Take one, to be made by the caller and given back when it ends; false: none is. */
 bool lb_threads_free(lb_context *cx);
+bool lb_thread_take(lb_context *cx);
+void lb_thread_give(lb_context *cx);
 
 /* A group of threads that share out their work themselves. */
 typedef struct lb_crew lb_crew;

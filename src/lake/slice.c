@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "column/stream.h"
+#include "lake/ahead.h"
 #include "lake/table.h"
 
 #define SLICE_ABSENT UINT64_MAX
@@ -146,7 +147,7 @@ static lb_status slice_scan_part(slice *s, lb_error *err)
     const lb_range range = {
         .first = s->at - first, .count = s->part_end - s->at, .n_columns = s->n_wanted, .columns = s->wanted
     };
-    return s->data->format->scan(s->data->reader, &range, &s->stream, err);
+    return lb_scan_ahead(s->data, &range, &s->stream, err);
 }
 
 /* A single file that is no longer the one its entry tells of is read once more without it. */

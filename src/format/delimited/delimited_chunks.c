@@ -52,10 +52,10 @@ typedef struct chunk {
     size_t filled; /* bytes read, less the lead */
 
     /* Positions count from `at`. */
-    size_t from, to;       /* of the records; blank lines may stand before `to` where it lies at the chunk's end */
-    size_t last_after;     /* behind the last record */
-    uint64_t rows, lines;  /* between them */
-    lb_buf marks;          /* of chunk_mark, one every CHUNK_MARK_ROWS rows */
+    size_t from, to;      /* of the records; blank lines may stand before `to` where it lies at the chunk's end */
+    size_t last_after;    /* behind the last record */
+    uint64_t rows, lines; /* between them */
+    lb_buf marks;         /* of chunk_mark, one every CHUNK_MARK_ROWS rows */
     uint64_t first_row, first_line;
     survey part;
 } chunk;
@@ -212,7 +212,8 @@ static bool chunk_pass(const survey *s, chunk *c, delim_scanner *scan, uint64_t 
         delim_skip_blank(scan);
         c->lines += chunk_lines(c, before, scan->after);
         if (c->rows % CHUNK_MARK_ROWS == 0 &&
-            lb_buf_append(&c->marks, &(chunk_mark){ scan->after, c->last_after, c->lines }, sizeof(chunk_mark), NULL) != LB_OK)
+            lb_buf_append(&c->marks, &(chunk_mark){ scan->after, c->last_after, c->lines }, sizeof(chunk_mark), NULL) !=
+                LB_OK)
             return false;
         uint64_t want = LB_MIN(most, CHUNK_MARK_ROWS - c->rows % CHUNK_MARK_ROWS);
         uint64_t n = delim_skip_fitting(scan, want, s->width, s->r->dialect.ragged_null);

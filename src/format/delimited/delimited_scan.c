@@ -5,7 +5,7 @@
 #include "column/stream.h"
 #include "format/delimited/delimited.h"
 
-#define SCAN_BATCH_ROWS 65536
+#define SCAN_BATCH_ROWS LB_RUN_ROWS
 #define SCAN_BATCH_BYTES ((uint64_t)32 << 20)
 
 /* A batch may have this part of the memory limit, where that is less: several streams are open at a time. */
@@ -309,7 +309,8 @@ static lb_status scan_finish(scan *s, int64_t rows, struct ArrowArray *out, lb_e
 
 static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
 {
-    size_t want = (size_t)LB_MIN(s->left, (uint64_t)s->batch_rows);
+    uint64_t row = s->records.row, border = lb_blocks_border(&s->r->known->blocks, row);
+    size_t want = (size_t)LB_MIN(LB_MIN(s->left, (uint64_t)s->batch_rows), border - row);
 
     LB_TRY(scan_reserve(s, want, err));
     s->bytes = 0;
