@@ -224,10 +224,9 @@ lb_datetime_kind lb_datetime_parse(const char *p, size_t size, lb_datetime *out)
     return size >= 16 ? timestamp_read(p, end, out) : LB_NOT_A_DATETIME;
 }
 
-bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
+/* Inlined for each unit, so that nothing is divided by a variable. */
+static inline __attribute__((always_inline)) bool datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
 {
-    if (unit < 1 || unit > NANOS)
-        return false;
     uint32_t each = (uint32_t)(NANOS / unit);
     if (v->nanos % each != 0)
         return false;
@@ -237,6 +236,22 @@ bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
         rest -= unit;
     }
     return !__builtin_mul_overflow(seconds, unit, &count) && !__builtin_add_overflow(count, rest, out);
+}
+
+bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
+{
+    switch (unit) {
+    case 1:
+        return datetime_count(v, 1, out);
+    case 1000:
+        return datetime_count(v, 1000, out);
+    case 1000000:
+        return datetime_count(v, 1000000, out);
+    case NANOS:
+        return datetime_count(v, NANOS, out);
+    default:
+        return unit >= 1 && unit <= NANOS && datetime_count(v, unit, out);
+    }
 }
 
 /* ---------------------------------------------------------------- printing */

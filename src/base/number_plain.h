@@ -54,11 +54,12 @@ LB_INLINE uint32_t lb_nondigits32(const char *p, size_t size)
     return bits & (((uint32_t)1 << size) - 1);
 }
 
-/* The value of the `count` digits, 1 to 8, that a word begins with. */
+/* The value of the `count` digits, 0 to 8, that a word begins with. */
 LB_INLINE uint64_t lb_digits8(uint64_t word, size_t count)
 {
     const uint64_t mask = 0x000000ff000000ff;
-    uint64_t v = (word & 0x0f0f0f0f0f0f0f0f) << (64 - 8 * count);
+    /* in two steps, for a shift by 64 is none */
+    uint64_t v = (word & 0x0f0f0f0f0f0f0f0f) << (32 - 4 * count) << (32 - 4 * count);
     v = v * 10 + (v >> 8); /* pairs, in every other byte */
     return ((v & mask) * 0x000f424000000064 + ((v >> 16) & mask) * 0x0000271000000001) >> 32;
 }
@@ -91,10 +92,15 @@ typedef struct lb_plain {
     uint32_t whole, fraction; /* digits before the point as they stand, and after it */
 } lb_plain;
 
-/* Both of these read -?digits[.digits] of at least one digit, without needless leading zeros. False: something else.
- * The first takes up to 16 bytes, the second LB_PLAIN_DIGITS. */
-LB_INLINE bool lb_plain_take(const char *p, size_t size, uint32_t others, lb_plain *out)
+extern const uint32_t lb_tens[9]; /* 10^0 to 10^8 */
+
+/* Read -?digits[.digits] of at most LB_PLAIN_DIGITS, at least one, without needless leading zeros. False: something
+ * else. */
+LB_INLINE bool lb_plain_read(const char *p, size_t size, lb_plain *out)
 {
+    if (size - 1 >= LB_PLAIN_SIZE)
+        return false;
+    uint32_t others = lb_nondigits32(p, size);
     size_t sign = *p == '-';
     others >>= sign;
     p += sign;
@@ -107,24 +113,14 @@ LB_INLINE bool lb_plain_take(const char *p, size_t size, uint32_t others, lb_pla
     out->point = others != 0;
     out->whole = (uint32_t)point;
     out->fraction = (uint32_t)(count - point);
-    uint64_t word = lb_load8(p);
     if (others == 0 && count <= 8)
-        out->digits = lb_digits8(word, count);
-    else if (count <= 8)
-        out->digits = lb_digits8(lb_plain_word(p, 0, point), count);
+        out->digits = lb_digits8(lb_load8(p), count);
+    else if (point <= 8 && count - point <= 8) /* no branch tells 12.345678 from 112.345678 */
+        out->digits = lb_digits8(lb_load8(p), point) * lb_tens[count - point] +
+                      lb_digits8(lb_load8(p + point + 1), count - point);
     else
         out->digits = lb_plain_digits(p, count, point);
     return true;
-}
-
-LB_INLINE bool lb_plain_read_short(const char *p, size_t size, lb_plain *out)
-{
-    return size - 1 < 16 && lb_plain_take(p, size, lb_nondigits16(p) & (((uint32_t)1 << size) - 1), out);
-}
-
-LB_INLINE bool lb_plain_read(const char *p, size_t size, lb_plain *out)
-{
-    return size - 1 < LB_PLAIN_SIZE && lb_plain_take(p, size, lb_nondigits32(p, size), out);
 }
 
 /* Is it an integer within int64? False also for -0, which is none, and for the least one. */

@@ -65,7 +65,9 @@ static inline void bounds_keep(uint8_t *kept, uint32_t *kept_size, uint64_t *kep
 {
     uint64_t head[2] = { __builtin_bswap64(v->prefix), __builtin_bswap64(v->second) };
     memcpy(kept, head, sizeof head);
-    if (v->size > BOUNDS_NEAR)
+    if (v->size > BOUNDS_NEAR && v->size <= 2 * BOUNDS_NEAR) /* the end of the value, which may overlap the head */
+        memcpy(kept + v->size - BOUNDS_NEAR, v->p + v->size - BOUNDS_NEAR, BOUNDS_NEAR);
+    else if (v->size > BOUNDS_NEAR)
         memcpy(kept + BOUNDS_NEAR, v->p + BOUNDS_NEAR, v->size - BOUNDS_NEAR);
     *kept_size = (uint32_t)v->size;
     *kept_prefix = v->prefix;

@@ -110,8 +110,7 @@ static void check_text(const char *bytes, size_t size)
     bool short_enough = size <= LONGEST && count_digits(text, size) <= LB_PLAIN_DIGITS;
     bool plain = lb_plain_read(text, size, &n), exponent = lb_plain_exponent(text, size, &f);
 
-    memcpy(zero_ended, bytes, size);
-    zero_ended[size] = '\0';
+    (void)snprintf(zero_ended, sizeof zero_ended, "%.*s", (int)size, bytes);
     assert_truth(!(plain && exponent), text, size, "of one kind");
     if (plain) {
         check_plain(text, size, kind, &want, &n);

@@ -259,7 +259,10 @@ static inline delim_kind infer_add_bool(delim_column *c, lb_str v)
 
     if (!delim_parse_bool(v, &yes))
         return DELIM_KIND_TEXT;
-    INFER_WIDEN(c, DELIM_KIND_BOOL, c->min_bool, c->max_bool, (uint8_t)yes);
+    if (c->seen[DELIM_KIND_BOOL]++ == 0)
+        c->min_bool = c->max_bool = yes;
+    c->min_bool &= yes; /* no branch on what is a matter of chance */
+    c->max_bool |= yes;
     return DELIM_KIND_BOOL;
 }
 
@@ -282,15 +285,15 @@ static bool infer_is_settled(const delim_column *c)
 static delim_kind infer_add_typed(delim_column *c, lb_str v, const delim_values *values)
 {
     delim_kind kind = DELIM_KIND_TEXT;
+    char first = v.at[0] | 0x20;
 
+    if ((first == 't') | (first == 'f'))
+        return infer_add_bool(c, v);
     if (v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':'))
         kind = infer_add_instant(c, v);
     else
         kind = infer_add_plain(c, v, values);
-    if (kind != DELIM_KIND_TEXT || v.size == 0)
-        return kind;
-    char first = v.at[0] | 0x20;
-    return (first == 't') | (first == 'f') ? infer_add_bool(c, v) : infer_add_number(c, v, values);
+    return kind != DELIM_KIND_TEXT || v.size == 0 ? kind : infer_add_number(c, v, values);
 }
 
 /* A number with a point in a column that has some: what lies well inside the bounds need not be known exactly. */
@@ -311,7 +314,7 @@ static inline bool infer_add_inside(delim_column *c, lb_str v, const lb_plain *n
 }
 
 /* The short way for plain numbers, of which the column has seen one of the same kind already. False: nothing is done. */
-static inline bool infer_add_typical(delim_column *c, lb_str v, const delim_values *values)
+static inline __attribute__((always_inline)) bool infer_add_typical(delim_column *c, lb_str v, const delim_values *values)
 {
     lb_plain n;
     int64_t i;
@@ -342,8 +345,18 @@ static __attribute__((noinline)) void infer_add_any(delim_column *c, lb_str v, b
         c->settled = kind == DELIM_KIND_TEXT || infer_is_settled(c);
 }
 
-/* A value whose text bounds are seen to. The short ways call nothing, so that they need not save registers. */
-static inline void infer_add(delim_column *c, lb_str v, bool quoted, const delim_values *values)
+static __attribute__((noinline)) void infer_add_unsettled(delim_column *c, lb_str v, bool quoted,
+                                                          const delim_values *values)
+{
+    unsigned first = (unsigned char)v.at[0];
+
+    if (first - '-' > '9' - '-' || v.at[4] == '-' || !infer_add_typical(c, v, values))
+        infer_add_any(c, v, quoted, values);
+}
+
+/* A value whose text bounds are seen to. What is called here is called last, so that no registers are saved. */
+static inline __attribute__((always_inline)) void infer_add(delim_column *c, lb_str v, bool quoted,
+                                                            const delim_values *values)
 {
     if (quoted && v.size == 0) {
         c->quoted_empty++;
@@ -351,9 +364,7 @@ static inline void infer_add(delim_column *c, lb_str v, bool quoted, const delim
         c->seen[DELIM_KIND_TEXT]++;
         c->settled = true;
     } else {
-        unsigned first = (unsigned char)v.at[0];
-        if (first - '-' > '9' - '-' || v.at[4] == '-' || !infer_add_typical(c, v, values))
-            infer_add_any(c, v, quoted, values);
+        infer_add_unsettled(c, v, quoted, values);
     }
 }
 
