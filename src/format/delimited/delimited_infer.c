@@ -9,6 +9,10 @@
 
 #define INFER_EXACT_IN_DOUBLE ((int64_t)1 << 53)
 
+_Static_assert(DELIM_VALUE_PADDING <= LB_TEXT_PADDING, "windows pad values");
+_Static_assert(DELIM_VALUE_PADDING >= LB_DIGITS_PADDING + 1 && DELIM_VALUE_PADDING >= LB_BOUNDS_PADDING,
+               "what reads values looks behind them");
+
 enum { AT_TIME, AT_TIMESTAMP, AT_UTC }; /* places of min_at, max_at, nanos */
 
 void delim_column_init(delim_column *c)
@@ -171,7 +175,6 @@ static uint32_t infer_whole_digits(const lb_plain *n, lb_str v)
     return n->whole - (n->whole == 1 && v.at[n->negative] == '0');
 }
 
-/* Any number, also of the kinds that infer_add_plain leaves. */
 static delim_kind infer_add_number(delim_column *c, lb_str v, const delim_values *values)
 {
     lb_number n;
@@ -198,24 +201,21 @@ static delim_kind infer_add_number(delim_column *c, lb_str v, const delim_values
     return DELIM_KIND_TEXT;
 }
 
-/* A number without an exponent, whose digits fit an integer; TEXT for everything else. */
-static delim_kind infer_add_plain(delim_column *c, lb_str v, const delim_values *values)
+/* A number that lb_plain_read has read. */
+static delim_kind infer_add_plain(delim_column *c, lb_str v, const lb_plain *n, const delim_values *values)
 {
-    lb_plain n;
     int64_t i;
 
-    if (!lb_plain_read(v.at, v.size, &n))
-        return DELIM_KIND_TEXT;
-    if (lb_plain_integer(&n, &i)) {
+    if (lb_plain_integer(n, &i)) {
         INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, i);
         return DELIM_KIND_INT;
     }
-    if (!n.point)
-        return DELIM_KIND_TEXT;
-    const lb_number number = { .f = lb_plain_double(&n),
+    if (!n->point)
+        return infer_add_number(c, v, values);
+    const lb_number number = { .f = lb_plain_double(n),
                                .point = true,
-                               .whole_digits = infer_whole_digits(&n, v),
-                               .fraction_digits = n.fraction };
+                               .whole_digits = infer_whole_digits(n, v),
+                               .fraction_digits = n->fraction };
     return infer_add_float(c, v, &number, values);
 }
 
@@ -282,21 +282,51 @@ static bool infer_is_settled(const delim_column *c)
 
 /* The kind of a value shows in its first bytes: no text is parsed twice in vain. Bytes behind a short one are read, too,
  * which does no harm. */
-static delim_kind infer_add_typed(delim_column *c, lb_str v, const delim_values *values)
+static delim_kind infer_add_other(delim_column *c, lb_str v, const delim_values *values)
 {
-    delim_kind kind = DELIM_KIND_TEXT;
     char first = v.at[0] | 0x20;
 
+    if (v.size == 0)
+        return DELIM_KIND_TEXT;
     if ((first == 't') | (first == 'f'))
         return infer_add_bool(c, v);
-    if (v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':'))
-        kind = infer_add_instant(c, v);
-    else
-        kind = infer_add_plain(c, v, values);
-    return kind != DELIM_KIND_TEXT || v.size == 0 ? kind : infer_add_number(c, v, values);
+    delim_kind kind = v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':') ? infer_add_instant(c, v) : DELIM_KIND_TEXT;
+    return kind != DELIM_KIND_TEXT ? kind : infer_add_number(c, v, values);
 }
 
-/* A number with a point in a column that has some: what lies well inside the bounds need not be known exactly. */
+static inline void infer_settle(delim_column *c, delim_kind kind)
+{
+    c->seen[DELIM_KIND_TEXT] += kind == DELIM_KIND_TEXT;
+    if (__builtin_expect(c->seen[kind] == 1, 0))
+        c->settled = kind == DELIM_KIND_TEXT || infer_is_settled(c);
+}
+
+static void infer_add_unsettled(delim_column *c, lb_str v, bool quoted, const delim_values *values);
+
+/* Any value that is no plain number as it stands. Once trimmed it may be one: then it counts as quoted, which is not
+ * trimmed again. */
+static __attribute__((noinline)) void infer_add_any(delim_column *c, lb_str v, bool quoted, const delim_values *values)
+{
+    lb_str trimmed = delim_trim(v, quoted);
+
+    if (trimmed.size != v.size)
+        infer_add_unsettled(c, trimmed, true, values);
+    else
+        infer_settle(c, infer_add_other(c, trimmed, values));
+}
+
+/* A plain number that may widen the bounds, or is the first of its kind. It is read again: handing it over would cost
+ * all others the registers. */
+static __attribute__((noinline)) void infer_add_wider(delim_column *c, lb_str v, const delim_values *values)
+{
+    lb_plain n;
+
+    if (lb_plain_read(v.at, v.size, &n))
+        infer_settle(c, infer_add_plain(c, v, &n, values));
+}
+
+/* A number with a point in a column that has some: what lies well inside the bounds need not be known exactly. False:
+ * nothing is done. */
 static inline bool infer_add_inside(delim_column *c, lb_str v, const lb_plain *n, bool decimal)
 {
     double f = lb_plain_estimate(n), margin = fabs(f) * (2 * LB_ESTIMATE_ERROR);
@@ -313,17 +343,12 @@ static inline bool infer_add_inside(delim_column *c, lb_str v, const lb_plain *n
     return true;
 }
 
-/* The short way for plain numbers, of which the column has seen one of the same kind already. False: nothing is done. */
-static inline __attribute__((always_inline)) bool infer_add_typical(delim_column *c, lb_str v, const delim_values *values)
+/* An integer in a column that has some. False: nothing is done. */
+static inline bool infer_add_further(delim_column *c, const lb_plain *n)
 {
-    lb_plain n;
     int64_t i;
 
-    if (!lb_plain_read(v.at, v.size, &n))
-        return false;
-    if (n.point)
-        return infer_add_inside(c, v, &n, values->decimal);
-    if (c->seen[DELIM_KIND_INT] == 0 || !lb_plain_integer(&n, &i))
+    if (c->seen[DELIM_KIND_INT] == 0 || !lb_plain_integer(n, &i))
         return false;
     c->seen[DELIM_KIND_INT]++;
     if (i < c->min_i)
@@ -333,25 +358,16 @@ static inline __attribute__((always_inline)) bool infer_add_typical(delim_column
     return true;
 }
 
-/* Any value. */
-static __attribute__((noinline)) void infer_add_any(delim_column *c, lb_str v, bool quoted, const delim_values *values)
-{
-    lb_str trimmed = delim_trim(v, quoted);
-    if (trimmed.size != v.size && infer_add_typical(c, trimmed, values))
-        return;
-    delim_kind kind = infer_add_typed(c, trimmed, values);
-    c->seen[DELIM_KIND_TEXT] += kind == DELIM_KIND_TEXT;
-    if (__builtin_expect(c->seen[kind] == 1, 0))
-        c->settled = kind == DELIM_KIND_TEXT || infer_is_settled(c);
-}
-
 static __attribute__((noinline)) void infer_add_unsettled(delim_column *c, lb_str v, bool quoted,
                                                           const delim_values *values)
 {
     unsigned first = (unsigned char)v.at[0];
+    lb_plain n;
 
-    if (first - '-' > '9' - '-' || v.at[4] == '-' || !infer_add_typical(c, v, values))
+    if (first - '-' > '9' - '-' || v.at[4] == '-' || v.at[2] == ':' || !lb_plain_read(v.at, v.size, &n))
         infer_add_any(c, v, quoted, values);
+    else if (!(n.point ? infer_add_inside(c, v, &n, values->decimal) : infer_add_further(c, &n)))
+        infer_add_wider(c, v, values);
 }
 
 /* A value whose text bounds are seen to. What is called here is called last, so that no registers are saved. */
