@@ -117,7 +117,8 @@ static inline __attribute__((always_inline)) bool date_read(const char *p, int32
 }
 
 /* Step over digits, of which up to nine are wanted; *count says how many there were, or more than nine. */
-static inline __attribute__((always_inline)) const char *nine_digits_read(const char *p, const char *end, uint32_t *value, uint32_t *count)
+static inline __attribute__((always_inline)) const char *nine_digits_read(const char *p, const char *end,
+                                                                          uint32_t *value, uint32_t *count)
 {
     const char *first = p;
     uint64_t v = 0;
@@ -152,7 +153,8 @@ static inline __attribute__((always_inline)) bool fraction_read(const char **at,
 }
 
 /* HH:MM, then :SS and a fraction, which may be missing unless `whole`. */
-static inline __attribute__((always_inline)) bool clock_read(const char **at, const char *end, bool whole, lb_datetime *out)
+static inline __attribute__((always_inline)) bool clock_read(const char **at, const char *end, bool whole,
+                                                             lb_datetime *out)
 {
     const char *p = *at;
     unsigned hour, minute, second = 0;

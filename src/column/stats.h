@@ -45,7 +45,7 @@ typedef struct lb_colstats {
 typedef struct lb_text_bounds {
     bool any;
     uint32_t min_size, max_size; /* kept bytes, at most LB_STATS_TEXT_BYTES + 1: one more shows that there was more */
-    uint64_t min_prefix, max_prefix; /* first 8 bytes, big-endian, zero-filled */
+    uint64_t min_prefix, max_prefix;                                    /* first 8 bytes, big-endian, zero-filled */
     uint8_t min[LB_STATS_TEXT_BYTES + 1], max[LB_STATS_TEXT_BYTES + 1]; /* the first 16 are zero-filled */
 } lb_text_bounds;
 

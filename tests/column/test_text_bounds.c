@@ -227,10 +227,8 @@ static void padded_values_as_plain_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_the_least_and_greatest),
-        cmocka_unit_test(none_and_the_empty_text),
-        cmocka_unit_test(long_text_is_cut_at_characters),
-        cmocka_unit_test(long_binary_is_raised_by_bytes),
+        cmocka_unit_test(bounds_are_the_least_and_greatest), cmocka_unit_test(none_and_the_empty_text),
+        cmocka_unit_test(long_text_is_cut_at_characters),    cmocka_unit_test(long_binary_is_raised_by_bytes),
         cmocka_unit_test(padded_values_as_plain_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

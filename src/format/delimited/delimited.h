@@ -231,7 +231,7 @@ static inline lb_str delim_trim(lb_str v, bool quoted)
 static inline bool delim_parse_bool(lb_str v, bool *out)
 {
     uint64_t word = lb_load8(v.at) | 0x2020202020202020;
-    bool yes = (v.size == 4) & ((word & 0xffffffff) == 0x65757274);          /* "eurt" */
+    bool yes = (v.size == 4) & ((word & 0xffffffff) == 0x65757274);    /* "eurt" */
     bool no = (v.size == 5) & ((word & 0xffffffffff) == 0x65736c6166); /* "eslaf" */
 
     *out = yes;

@@ -212,10 +212,9 @@ static delim_kind infer_add_plain(delim_column *c, lb_str v, const lb_plain *n, 
     }
     if (!n->point)
         return infer_add_number(c, v, values);
-    const lb_number number = { .f = lb_plain_double(n),
-                               .point = true,
-                               .whole_digits = infer_whole_digits(n, v),
-                               .fraction_digits = n->fraction };
+    const lb_number number = {
+        .f = lb_plain_double(n), .point = true, .whole_digits = infer_whole_digits(n, v), .fraction_digits = n->fraction
+    };
     return infer_add_float(c, v, &number, values);
 }
 

@@ -529,9 +529,9 @@ static void plain_add_float(delim_column *c, const lb_number *n)
         c->max_f = n->f;
 }
 
-#define PLAIN_WIDEN(c, kind, min, max, value)                         \
-    do {                                                              \
-        bool none = (c)->seen[kind]++ == 0;                           \
+#define PLAIN_WIDEN(c, kind, min, max, value)                       \
+    do {                                                            \
+        bool none = (c)->seen[kind]++ == 0;                         \
         (c)->min = none || (value) < (c)->min ? (value) : (c)->min; \
         (c)->max = none || (value) > (c)->max ? (value) : (c)->max; \
     } while (0)
@@ -653,22 +653,24 @@ static size_t print_any(char *out, size_t cap, unsigned sort)
                      (unsigned)random_below(32));
         break;
     case 4:
-        n = snprintf(out, cap, "2020-0%u-0%uT%02u:%02u:%02u.%u%s", (unsigned)random_below(10), (unsigned)random_below(10),
-                     (unsigned)random_below(25), (unsigned)random_below(60), (unsigned)random_below(60),
-                     (unsigned)(r % 10000000), r & 1 ? "" : "Z");
+        n = snprintf(out, cap, "2020-0%u-0%uT%02u:%02u:%02u.%u%s", (unsigned)random_below(10),
+                     (unsigned)random_below(10), (unsigned)random_below(25), (unsigned)random_below(60),
+                     (unsigned)random_below(60), (unsigned)(r % 10000000), r & 1 ? "" : "Z");
         break;
     case 5:
         n = snprintf(out, cap, "%02u:%02u:%02u", (unsigned)random_below(25), (unsigned)random_below(60),
                      (unsigned)random_below(60));
         break;
     case 6:
-        n = snprintf(out, cap, "%s", ((const char *[]){ "true", "false", "TRUE", "False", "tRUE", "trve", "false " })[r % 7]);
+        n = snprintf(out, cap, "%s",
+                     ((const char *[]){ "true", "false", "TRUE", "False", "tRUE", "trve", "false " })[r % 7]);
         break;
     case 7:
         n = snprintf(out, cap, "%llu", (unsigned long long)wide);
         break;
     default:
-        n = snprintf(out, cap, "%s", ((const char *[]){ "", "-", "abc", " 12", "-0", "nan", "-inf", "1e5 ", "0.0", "-0.0" })[r % 10]);
+        n = snprintf(out, cap, "%s",
+                     ((const char *[]){ "", "-", "abc", " 12", "-0", "nan", "-inf", "1e5 ", "0.0", "-0.0" })[r % 10]);
         break;
     }
     return (size_t)n;
