@@ -85,10 +85,9 @@ static inline unsigned two_digits(const char *p)
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
-/* Read eight bytes after a pattern in which 0 stands for any digit and other bytes for themselves. Two digits at places
- * i and i + 1 are the number in byte i of *out, where the first digit is the lowest. `rest` of a byte is what is missing
- * to 0x80 from the first value that is wrong, once the pattern is taken off: 0x76 for a digit, else 0x7f. A byte that
- * carries has the high bit by itself, and is refused. */
+/* Read eight bytes that look as a pattern, in which 0 stands for any digit. Byte i of *out is then the number that the
+ * digits at places i and i + 1 make. `rest` says what a byte may pass the pattern's by: 0x76 lets it be up to 9 above
+ * it, 0x7f nothing; more sets the high bit. A byte that would carry into the next one has that bit by itself. */
 static inline bool pairs_read(const char *p, const char pattern[9], uint64_t rest, uint64_t *out)
 {
     uint64_t v = lb_load8(p) ^ lb_load8(pattern);

@@ -165,7 +165,7 @@ static inline double lb_plain_estimate(const lb_plain *n)
     return (double)(int64_t)((n->digits ^ sign) - sign) * lb_inverse_powers[n->fraction];
 }
 
-/* Read -?digits[.digits]e[+-]digits, within the same limits and an exponent of at most three digits. */
+/* Read -?digits[.digits]e[+-]digits, within the same limits; the exponent has at most four bytes. */
 bool lb_plain_exponent(const char *p, size_t size, double *out);
 
 #endif

@@ -183,8 +183,8 @@ void delim_column_init(delim_column *c);
 /* Bytes that may be read behind a value, whatever stands there. Windows and delim_read_value see to them. */
 #define DELIM_VALUE_PADDING 32
 
-/* Take in one value of the column that is not null, with DELIM_VALUE_PADDING readable bytes behind it. `stats`: keep the
- * bounds of text, too. */
+/* Take in one value of the column that is not null, with DELIM_VALUE_PADDING readable bytes behind it. `stats`: keep
+ * the bounds of text, too. */
 void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats);
 void delim_column_merge(delim_column *c, const delim_column *other);
 

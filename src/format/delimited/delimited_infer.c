@@ -137,8 +137,8 @@ static void infer_bound_digits(struct delim_digits *bound, lb_str v, int sign)
     bound->size = (uint8_t)v.size;
 }
 
-/* Does a double lie inside the decimal bounds for certain? While every float so far had a point and digits that fit, the
- * float bounds are the decimal ones, rounded; and rounding keeps the order. */
+/* Does a double lie inside the decimal bounds for certain? While every float so far had a point and digits that fit,
+ * the float bounds are the decimal ones, rounded; and rounding keeps the order. */
 static bool infer_is_inside_decimals(const delim_column *c, double v)
 {
     return c->points == c->seen[DELIM_KIND_FLOAT] && v > c->min_f && v < c->max_f &&
@@ -279,8 +279,8 @@ static bool infer_is_settled(const delim_column *c)
     return (seen & ~dates) != 0 && (seen & (seen - 1)) != 0;
 }
 
-/* The kind of a value shows in its first bytes: no text is parsed twice in vain. Bytes behind a short one are read, too,
- * which does no harm. */
+/* The kind of a value shows in its first bytes: no text is parsed twice in vain. Bytes behind a short one are read,
+ * too, which does no harm. */
 static delim_kind infer_add_other(delim_column *c, lb_str v, const delim_values *values)
 {
     char first = v.at[0] | 0x20;

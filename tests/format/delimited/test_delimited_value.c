@@ -1,5 +1,5 @@
-/* Text read as a given type: the same as the plain functions of number.h and datetime.h say, over texts that fit, nearly
- * fit, and do not. Each lies in a block of its own, whose padding holds what it likes. */
+/* Text read as a given type: the same as the plain functions of number.h say, over texts that fit, nearly fit, and do
+ * not. Each lies in a block of its own, whose padding holds what it likes. */
 #include "format/delimited/delimited.h"
 
 #include <math.h>
