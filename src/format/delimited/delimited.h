@@ -78,6 +78,7 @@ typedef struct delim_scanner {
     uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
     size_t block;                            /* the block that `mask` is of */
     uint64_t mask;                           /* its separators that were not passed */
+    size_t passed;                           /* those before it are not in `mask` any more */
     delim_carry carry;                       /* behind the last block */
     size_t dirty_to;                         /* from here on no quote or escape stands within a field */
 
