@@ -293,6 +293,17 @@ static inline __attribute__((always_inline)) void delim_walk_fitting(delim_walk 
                                                                      uint64_t delimiters, uint64_t lines,
                                                                      size_t block_at)
 {
+    const uint64_t n = (uint64_t)__builtin_popcountll(ends);
+
+    /* One column, and no delimiter in sight: short records need no look at each. */
+    if (n > 1 && fit->width == 1 && (delimiters | w->n_delimiters) == 0 && n < w->want - w->passed) {
+        const unsigned last = 63 - (unsigned)__builtin_clzll(ends);
+        w->passed += n;
+        w->stop = block_at + last;
+        w->lines_at_stop = w->lines + (uint64_t)__builtin_popcountll(lines << (63 - last));
+        w->lines += (uint64_t)__builtin_popcountll(lines);
+        return;
+    }
     delim_walk_end(w, fit, ends, delimiters, lines, block_at);
     for (uint64_t more = ends & (ends - 1); more != 0 && !w->unfit && w->passed < w->want; more &= more - 1) {
         uint64_t passed = ends & ~more; /* those before the lowest of `more` */
