@@ -35,4 +35,8 @@ lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_opt
 /* Give a failed file's entry its error: place, message and hint in one line. */
 lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *out, lb_error *err);
 
+/* The same for an inspection that may have failed before it knew anything of the file. */
+lb_status lb_inspect_failed(const lb_error *error, const lb_data_file *file, lb_arena *arena, lb_entry *out,
+                            lb_error *err);
+
 #endif

@@ -25,10 +25,19 @@ typedef struct lb_map_header {
     lb_str union_schema; /* encapsulated schema of the lake; empty: not stored */
 } lb_map_header;
 
-/* Write a map. `entries` are sorted by rel_path here (each once: a repeated path is INTERNAL) and given their
- * first_global_row; totals, schema references and batches (closed at about `batch_bytes`, 0: 256 MiB) are worked out. The
- * bytes are the same for the same input. */
-lb_status lb_map_write(const lb_map_header *header, lb_entry **entries, size_t count, uint64_t batch_bytes,
+/* Where the entries of a map come from, one at a time: a lake may have millions, and nothing but the one at hand is held. */
+typedef struct lb_entry_source {
+    uint64_t count;
+    /* Entry `index`, in ascending order of rel_path. What it points to lives as long as the arena, which is emptied between
+     * two calls. Asked for in ascending order, from 0 on, twice: first for totals and schemas, then to write. */
+    lb_status (*get)(void *user, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err);
+    void *user;
+} lb_entry_source;
+
+/* Write a map. `unite`: the united schema of the entries is stored, else the header's. first_global_row, totals, schema references
+ * and batches (closed at about `batch_bytes`, 0: 16 MiB) are worked out. The bytes are the same for the same input. Memory: some
+ * copies of a batch, and 36 bytes a schema. Errors: INTERNAL (entries out of order, or a path twice), what `get` gives, IO, NOMEM. */
+lb_status lb_map_write(const lb_map_header *header, const lb_entry_source *entries, bool unite, uint64_t batch_bytes,
                        lb_write_fn write, void *user, lb_error *err);
 
 /* Load from a file (memory-mapped, closed with the map) or from bytes, which the map takes over (also on error). `path` is for
