@@ -256,6 +256,15 @@ static lb_status part_look_names(walk_part *p, const char *names, size_t count, 
     return LB_OK;
 }
 
+static lb_status part_look_all(walk_part *p, lb_error *err)
+{
+    size_t n = p->n_names;
+    p->n_names = 0;
+    LB_TRY(part_look_names(p, (const char *)p->names.data, n, err));
+    p->names.size = 0;
+    return LB_OK;
+}
+
 /* Names of a large folder as chunks for later. */
 static lb_status part_put_off(walk_part *p, lb_error *err)
 {
@@ -296,14 +305,10 @@ static lb_status part_list(walk_part *p, DIR *dir, lb_error *err)
         if (entry == NULL)
             break;
         LB_TRY(part_entry(p, entry, err));
-        if (p->n_names == WALK_CHUNK && alone) {
-            LB_TRY(part_look_names(p, (const char *)p->names.data, p->n_names, err));
-            p->n_names = p->names.size = 0;
-        }
+        if (p->n_names == WALK_CHUNK && alone)
+            LB_TRY(part_look_all(p, err));
     }
-    if (p->n_names > WALK_CHUNK)
-        return part_put_off(p, err);
-    return part_look_names(p, (const char *)p->names.data, p->n_names, err);
+    return p->n_names > WALK_CHUNK ? part_put_off(p, err) : part_look_all(p, err);
 }
 
 /* ---------------------------------------------------------------- jobs */

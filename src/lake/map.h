@@ -41,10 +41,13 @@ lb_status lb_map_write(const lb_map_header *header, const lb_entry_source *entri
                        lb_write_fn write, void *user, lb_error *err);
 
 /* Load from a file (memory-mapped, closed with the map) or from bytes, which the map takes over (also on error). `path` is for
- * messages. Nothing is copied and the cost is O(batches) for maps of ours; the reference's layouts (5, 7 and 8
- * columns) are parsed on access. Errors: NOTFOUND, IO, CORRUPT (what is wrong, and that rebuilding mends it). */
+ * messages. Nothing is copied; for maps of ours the cost is one page read for each batch of 16 MiB, which are taken in when an entry
+ * of theirs is first asked for. The reference's layouts (5, 7 and 8 columns) are parsed on access. Errors: NOTFOUND, IO, CORRUPT (what is wrong, and that rebuilding mends it). */
 lb_status lb_map_load_file(const char *path, lb_map **out, lb_error *err);
 lb_status lb_map_load_bytes(lb_buf *bytes, const char *path, lb_map **out, lb_error *err);
+
+/* Take all batches in now: whether any is damaged, for who would rather do without the map. Errors: CORRUPT, NOMEM. */
+lb_status lb_map_check_batches(const lb_map *map, lb_error *err);
 
 const lb_map_header *lb_map_header_of(const lb_map *map);
 uint64_t lb_map_count(const lb_map *map);

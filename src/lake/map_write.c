@@ -21,18 +21,25 @@ typedef struct schema_slot {
     uint32_t entry;
 } schema_slot;
 
+/* What the map's metadata says of a batch, so that opening need not look at each. */
+typedef struct batch_note {
+    uint64_t count, first_row, failed;
+} batch_note;
+
 typedef struct map_writer {
     const lb_map_header *header;
     const lb_entry_source *entries;
     lb_arena arena; /* of the entry at hand */
     lb_buf united;  /* the united schema, where it is made here */
+    uint64_t max_batch;
     uint64_t total_rows, total_bytes;
     lb_ipc_writer *out;
     struct ArrowSchema schema;
     struct ArrowArray batch;
     struct ArrowArray *fields[LB_MAP_N_FIELDS];
-    int code;             /* first failure of an append; sticky */
-    uint64_t batch_bytes; /* in the batch so far */
+    int code;          /* first failure of an append; sticky */
+    lb_buf notes;      /* of batch_note: worked out in the first round */
+    uint64_t in_batch; /* bytes, then entries, of the batch so far */
     lb_buf stats_json, row_groups_json;
     struct schema_slot *schemas; /* open hash table */
     size_t n_schemas, cap_schemas;
@@ -423,7 +430,7 @@ static void begin_batch(map_writer *w)
         w->code = ArrowArrayStartAppending(&w->batch);
     if (w->code == NANOARROW_OK)
         find_fields(w, &w->batch, 0, LB_MAP_N_FIELDS);
-    w->batch_bytes = 0;
+    w->in_batch = 0;
 }
 
 static lb_status failed_append(const map_writer *w, lb_error *err)
@@ -442,6 +449,7 @@ static lb_status end_batch(map_writer *w, lb_error *err)
         w->code = ArrowArrayFinishBuildingDefault(&w->batch, NULL);
     lb_status status = w->code != NANOARROW_OK ? failed_append(w, err) : lb_ipc_writer_batch(w->out, &w->batch, err);
     ArrowArrayRelease(&w->batch);
+    w->in_batch = 0;
     return status;
 }
 
@@ -451,27 +459,29 @@ static lb_status get_entry(map_writer *w, uint64_t index, lb_entry *out, lb_erro
     return w->entries->get(w->entries->user, index, &w->arena, out, err);
 }
 
-static lb_status write_entry(map_writer *w, const lb_entry *e, uint64_t index, uint64_t batch_bytes, lb_error *err)
+static lb_status print_json(map_writer *w, const lb_entry *e, lb_error *err)
 {
     bool full = w->header->interop_full;
     w->stats_json.size = w->row_groups_json.size = 0;
     LB_TRY(lb_map_print_stats(e, full, &w->stats_json, err));
-    LB_TRY(lb_map_print_row_groups(e, full, &w->row_groups_json, err));
-    uint64_t size = entry_size(w, e);
-    if (w->batch_bytes > 0 && w->batch_bytes + size > batch_bytes)
-        LB_TRY(end_batch(w, err));
+    return lb_map_print_row_groups(e, full, &w->row_groups_json, err);
+}
+
+static lb_status write_entry(map_writer *w, const lb_entry *e, uint64_t index, lb_error *err)
+{
+    LB_TRY(print_json(w, e, err));
     if (w->batch.release == NULL)
         begin_batch(w);
     if (w->code == NANOARROW_OK)
         put_entry(w, e, index);
-    if (w->code != NANOARROW_OK)
-        return failed_append(w, err);
-    w->batch_bytes += size;
-    return LB_OK;
+    w->in_batch++;
+    return w->code == NANOARROW_OK ? LB_OK : failed_append(w, err);
 }
 
-static lb_status write_entries(map_writer *w, uint64_t batch_bytes, lb_error *err)
+/* The second round: the header was written, so that it has to hold. */
+static lb_status write_entries(map_writer *w, lb_error *err)
 {
+    const batch_note *note = (const batch_note *)(const void *)w->notes.data;
     uint64_t rows = 0;
     w->hash = lb_blake3_new();
     if (w->hash == NULL)
@@ -481,17 +491,20 @@ static lb_status write_entries(map_writer *w, uint64_t batch_bytes, lb_error *er
         LB_TRY(get_entry(w, i, &e, err));
         e.first_global_row = rows;
         rows += e.total_rows;
-        LB_TRY(write_entry(w, &e, i, batch_bytes, err));
+        LB_TRY(write_entry(w, &e, i, err));
+        if (w->in_batch == note->count) {
+            LB_TRY(end_batch(w, err));
+            note++;
+        }
     }
-    /* The header was written before: it has to hold. */
-    if (rows != w->total_rows)
-        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "the entries of a map changed while it was written");
-    return end_batch(w, err);
+    return rows == w->total_rows
+               ? LB_OK
+               : lb_fail(err, LB_INTERNAL, LB_NOWHERE, "the entries of a map changed while it was written");
 }
 
 /* ---------------------------------------------------------------- metadata */
 
-#define MAX_PAIRS 20
+#define MAX_PAIRS 24
 
 typedef struct meta_pairs {
     lb_str pairs[2 * MAX_PAIRS];
@@ -530,7 +543,7 @@ static void meta_stats(meta_pairs *m, lb_str stats)
         meta_text(m, "bazan.stats", LB_STR("block"));
 }
 
-static void make_pairs(const map_writer *w, lb_str union_text, meta_pairs *m)
+static void make_pairs(const map_writer *w, lb_str union_text, lb_str batches, meta_pairs *m)
 {
     const lb_map_header *h = w->header;
     m->n = 0;
@@ -545,6 +558,7 @@ static void make_pairs(const map_writer *w, lb_str union_text, meta_pairs *m)
     meta_uint(m, "bazan.total_files", w->entries->count);
     meta_uint(m, "bazan.total_rows", w->total_rows);
     meta_uint(m, "bazan.total_bytes", w->total_bytes);
+    meta_text(m, "bazan.batches", batches);
     meta_int(m, "bazan.created_ns", h->created_ns);
     meta_text(m, "bazan.writer", h->writer.size == 0 ? LB_STR("lakebed") : h->writer);
     meta_text(m, "bazan.interop", h->interop_full ? LB_STR("full") : LB_STR("lean"));
@@ -555,18 +569,33 @@ static void make_pairs(const map_writer *w, lb_str union_text, meta_pairs *m)
         meta_text(m, "bazan.union_schema", union_text);
 }
 
+/* `bazan.batches`: of each batch its entries, first global row and entries with an error, as `count:row:failed,…`. */
+static lb_status print_notes(const map_writer *w, lb_buf *out, lb_error *err)
+{
+    const batch_note *notes = (const batch_note *)(const void *)w->notes.data;
+    for (size_t i = 0; i < w->notes.size / sizeof *notes; i++)
+        LB_TRY(lb_buf_printf(out, err, "%s%llu:%llu:%llu", i == 0 ? "" : ",", (unsigned long long)notes[i].count,
+                             (unsigned long long)notes[i].first_row, (unsigned long long)notes[i].failed));
+    return LB_OK;
+}
+
 static lb_status make_schema(map_writer *w, bool unite, lb_error *err)
 {
     meta_pairs m;
-    lb_buf text;
+    lb_buf text, batches;
     lb_str united = unite ? (lb_str){ (const char *)w->united.data, w->united.size } : w->header->union_schema;
     lb_buf_init(&text, NULL);
+    lb_buf_init(&batches, NULL);
     lb_status status = united.size == 0 ? LB_OK : lb_print_base64(&text, united.at, united.size, err);
+    if (status == LB_OK)
+        status = print_notes(w, &batches, err);
     if (status == LB_OK) {
-        make_pairs(w, (lb_str){ (const char *)text.data, text.size }, &m);
+        make_pairs(w, (lb_str){ (const char *)text.data, text.size },
+                   (lb_str){ (const char *)batches.data, batches.size }, &m);
         status = lb_map_make_schema(m.pairs, m.n, &w->schema, err);
     }
     lb_buf_free(&text);
+    lb_buf_free(&batches);
     return status;
 }
 
@@ -599,6 +628,23 @@ static lb_status check_entry(const lb_entry *e, lb_str before, lb_error *err)
     return LB_OK;
 }
 
+/* Count an entry into its batch: a new one where it would grow beyond its size. */
+static lb_status note_entry(map_writer *w, const lb_entry *e, lb_error *err)
+{
+    LB_TRY(print_json(w, e, err));
+    uint64_t size = entry_size(w, e);
+    if (w->notes.size == 0 || w->in_batch + size > w->max_batch) {
+        const batch_note fresh = { .first_row = w->total_rows };
+        LB_TRY(lb_buf_append(&w->notes, &fresh, sizeof fresh, err));
+        w->in_batch = 0;
+    }
+    batch_note *note = (batch_note *)(void *)(w->notes.data + w->notes.size) - 1;
+    note->count++;
+    note->failed += e->error.size != 0;
+    w->in_batch += size;
+    return LB_OK;
+}
+
 /* The first round (LM-106, LM-107): `before` is for the path of the entry before. */
 static lb_status count_entry(map_writer *w, uint64_t index, lb_unite *u, lb_buf *before, lb_error *err)
 {
@@ -607,6 +653,7 @@ static lb_status count_entry(map_writer *w, uint64_t index, lb_unite *u, lb_buf 
     LB_TRY(check_entry(&e, (lb_str){ (const char *)before->data, before->size }, err));
     before->size = 0;
     LB_TRY(lb_buf_append(before, e.rel_path.at, e.rel_path.size, err));
+    LB_TRY(note_entry(w, &e, err));
     if (!lb_add_u64(w->total_rows, e.total_rows, &w->total_rows) || w->total_rows > INT64_MAX ||
         !lb_add_u64(w->total_bytes, e.size_bytes, &w->total_bytes))
         return bad_entry(&e, "with it the lake has more rows or bytes than can be counted", err);
@@ -643,6 +690,7 @@ static lb_status count_and_unite(map_writer *w, bool unite, lb_error *err)
     if (status == LB_OK && unite)
         status = encode_united(u, &w->united, err);
     lb_unite_free(u);
+    w->in_batch = 0;
     return status;
 }
 
@@ -658,6 +706,7 @@ static void writer_free(map_writer *w)
     lb_buf_free(&w->stats_json);
     lb_buf_free(&w->row_groups_json);
     lb_buf_free(&w->last_schema);
+    lb_buf_free(&w->notes);
     lb_blake3_free(w->hash);
     free(w->schemas);
 }
@@ -665,19 +714,22 @@ static void writer_free(map_writer *w)
 lb_status lb_map_write(const lb_map_header *header, const lb_entry_source *entries, bool unite, uint64_t batch_bytes,
                        lb_write_fn write, void *user, lb_error *err)
 {
-    map_writer w = { .header = header, .entries = entries };
+    map_writer w = { .header = header,
+                     .entries = entries,
+                     .max_batch = batch_bytes == 0 ? DEFAULT_BATCH_BYTES : batch_bytes };
     lb_arena_init(&w.arena, NULL);
     lb_buf_init(&w.united, NULL);
     lb_buf_init(&w.stats_json, NULL);
     lb_buf_init(&w.row_groups_json, NULL);
     lb_buf_init(&w.last_schema, NULL);
+    lb_buf_init(&w.notes, NULL);
     lb_status status = count_and_unite(&w, unite, err);
     if (status == LB_OK)
         status = make_schema(&w, unite, err);
     if (status == LB_OK)
         status = lb_ipc_writer_open(&w.schema, true, write, user, &w.out, err);
     if (status == LB_OK)
-        status = write_entries(&w, batch_bytes == 0 ? DEFAULT_BATCH_BYTES : batch_bytes, err);
+        status = write_entries(&w, err);
     if (status == LB_OK)
         status = lb_ipc_writer_finish(w.out, err);
     writer_free(&w);

@@ -339,6 +339,8 @@ static lb_status table_build(lb_table *t, lb_error *err)
 static lb_status table_take_map(lb_table *t, const char *path, lb_status status, lb_error *why)
 {
     if (status == LB_OK)
+        status = lb_map_check_batches(t->map, why);
+    if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, why);
     if (lb_is_callers(status) || lb_map_is_lost(path, status))
         return status;
