@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "io/save.h"
+#include "lake/former.h"
 #include "lake/inspect.h"
 #include "lake/lake_write.h"
 #include "lake/sandbox.h"
@@ -269,9 +270,12 @@ static lb_status build_save(build *b, lb_error *err)
     /* The walk comes first: a folder that is not there, or is none, gets no lock file either. */
     LB_TRY(build_discover(b, err));
     const lb_entry_source entries = build_entries(b);
+    bool keep = false;
     lb_status status = lb_lake_lock(b->dir, &lock, err);
     if (status == LB_OK)
-        status = lb_lake_save_map(b->cx, b->dir, false, &how, &entries, err);
+        status = lb_lake_former(b->cx, b->dir, &how, &keep, err);
+    if (status == LB_OK)
+        status = lb_lake_save_map(b->cx, b->dir, keep, &how, &entries, err);
     lb_lock_release(lock);
     return status;
 }

@@ -365,7 +365,7 @@ static lb_status doctor_undo_locked(const char *dir, lb_arena *arena, lb_error *
     if (access(old, F_OK) != 0) {
         if (errno != ENOENT)
             return lb_fail_errno(err, errno, old, "open");
-        lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "there is no map of before a heal to put back");
+        lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "there is no former map to put back");
         lb_fail_path(err, old);
         return LB_NOTFOUND;
     }

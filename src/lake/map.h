@@ -62,6 +62,8 @@ lb_status lb_map_view_all(const lb_map *map, uint64_t index, lb_arena *arena, lb
 
 /* The little that lookups need, without the rest: O(1). */
 lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, lb_error *err);
+/* The name's own bytes where it is not UTF-8; else empty. */
+lb_status lb_map_view_raw_path(const lb_map *map, uint64_t index, lb_str *out, lb_error *err);
 lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows,
                            lb_error *err);
 

@@ -390,6 +390,36 @@ lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb
     return status == LB_OK ? give(out, &info, sizeof info, err) : status;
 }
 
+/* The first row of a batch at or after `row` that has an error; its number of rows: there is none. */
+static lb_status next_failed_in(const lb_map *map, lb_map_part *part, uint64_t row, uint64_t *out, lb_error *err)
+{
+    const lb_map_batch *b;
+    *out = part->count;
+    if (part->failed == 0)
+        return LB_OK;
+    LB_TRY(lb_map_batch_of(map, part, &b, err));
+    while (row < part->count && !lb_map_is_valid(&b->fields[LB_MAP_F_ERROR], row))
+        row++;
+    *out = row;
+    return LB_OK;
+}
+
+lb_status lb_map_next_failed(const lb_map *map, uint64_t from, uint64_t *index, lb_error *err)
+{
+    lb_error_clear(err);
+    for (size_t i = 0; i < map->n_parts; i++) {
+        lb_map_part *part = &map->parts[i];
+        uint64_t row = from > part->first_entry ? from - part->first_entry : 0;
+        if (row >= part->count)
+            continue;
+        LB_TRY(next_failed_in(map, part, row, &row, err));
+        *index = part->first_entry + row;
+        if (row < part->count)
+            return LB_OK;
+    }
+    return lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "no entry from %llu on has an error", (unsigned long long)from);
+}
+
 lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err)
 {
     lb_error_clear(err);

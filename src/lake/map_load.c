@@ -479,6 +479,13 @@ lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, 
     return lb_map_fail(map, err, "path leaves the lake: '%s'", shown);
 }
 
+lb_status lb_map_view_raw_path(const lb_map *map, uint64_t index, lb_str *out, lb_error *err)
+{
+    lb_map_cell c;
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    return lb_map_bytes_at(map, c.batch, LB_MAP_F_REL_PATH_RAW, c.row, out, err);
+}
+
 static lb_status rows_of_cell(const lb_map *map, lb_map_cell c, uint64_t *first_global_row, uint64_t *total_rows,
                               lb_error *err)
 {

@@ -764,7 +764,7 @@ def test_undo_twice(lake):
 def test_undo_without_a_former_map(lake):
     before = (lake / MAP).read_bytes()
     _, err = run("doctor", lake, "--undo", status=4)
-    assert "no map of before a heal" in err
+    assert "no former map" in err
     (lake / OLD).write_text("no map")
     run("doctor", lake, "--undo", status=3)
     assert (lake / MAP).read_bytes() == before
