@@ -176,6 +176,19 @@ static lb_status former_tell(lb_context *cx, const char *dir, const lb_map *map,
     return w.status;
 }
 
+/* NULL: there is none, or what is there is no map. */
+static lb_status former_load(const char *path, lb_map **out, lb_error *err)
+{
+    lb_error why = LB_ERROR_INIT;
+    lb_status status = lb_map_load_file(path, out, &why);
+
+    if (status == LB_OK || status == LB_NOTFOUND || status == LB_CORRUPT || status == LB_UNSUPPORTED)
+        return LB_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
 lb_status lb_lake_former(lb_context *cx, const char *dir, const lb_lake_write *how, bool *keep, lb_error *err)
 {
     lb_map *map = NULL;
@@ -184,12 +197,11 @@ lb_status lb_lake_former(lb_context *cx, const char *dir, const lb_lake_write *h
     *keep = false;
     lb_arena_init(&arena, &cx->budget);
     const char *path = lb_path_join(&arena, dir, LB_MAP_NAME);
-    lb_status status = path == NULL ? lb_arena_fail(&arena, err) : LB_OK;
-    if (status == LB_OK && lb_map_load_file(path, &map, NULL) == LB_OK) {
-        *keep = true;
+    lb_status status = path == NULL ? lb_arena_fail(&arena, err) : former_load(path, &map, err);
+    *keep = map != NULL;
+    if (status == LB_OK && map != NULL)
         status = former_tell(cx, dir, map, how, &arena, err);
-        lb_map_close(map);
-    }
+    lb_map_close(map);
     lb_arena_free(&arena);
     return status;
 }
