@@ -28,15 +28,15 @@ void lb_file_list_free(lb_file_list *list);
 
 typedef struct lb_walk_options {
     bool hidden; /* also enter directories whose name begins with a dot */
-    /* Say whether a directory is entered, whether a file is taken; NULL: all. `is_dir`: rel_path is a directory's. Called
-     * from several threads at once. */
+    /* Say whether a directory is entered, whether a file is taken; NULL: all. `is_dir`: rel_path is a directory's.
+     * Called from several threads at once. */
     bool (*want)(void *user, lb_str rel_path, bool is_dir);
     void *user;
 } lb_walk_options;
 
-/* Give all files below `root` (which may be a link), sorted, in an initialised list. Depth of folders is not limited by the
- * stack, and folders are read on up to cx->threads threads. Errors: NOTFOUND, IO (also a folder that cannot be read: the walk
- * fails), USAGE (root is no directory), CANCELLED, BUDGET. A file that vanishes meanwhile is left out. */
+/* Give all files below `root` (which may be a link), sorted, in an initialised list. Depth of folders is not limited
+ * by the stack, and folders are read on up to cx->threads threads. Errors: NOTFOUND, IO (also a folder that cannot be
+ * read: the walk fails), USAGE (root is no directory), CANCELLED, BUDGET. A file that vanishes meanwhile is left out. */
 lb_status lb_walk(lb_context *cx, const char *root, const lb_walk_options *options, lb_file_list *out, lb_error *err);
 
 #endif

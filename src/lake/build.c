@@ -52,8 +52,7 @@ static void build_progress(void *user)
     build *b = user;
     uint64_t done = atomic_load_explicit(&b->bytes_done, memory_order_relaxed);
 
-    lb_progress(b->cx, LB_MIN(done, b->total_bytes), b->total_bytes, atomic_load(&b->files_done),
-                b->found.count);
+    lb_progress(b->cx, LB_MIN(done, b->total_bytes), b->total_bytes, atomic_load(&b->files_done), b->found.count);
 }
 
 /* `*gone`: the file vanished. */

@@ -120,9 +120,12 @@ static lb_status doctor_upgrade(doctor *d, lb_error *err)
         while (k < d->disk.count && lb_str_compare(d->disk.files[k].rel_path, path) < 0)
             k++;
         const lb_data_file *disk = &d->disk.files[k];
-        const doctor_file file = {
-            .drift = LB_DRIFT_COUNT, .rel_path = disk->rel_path, .disk = disk, .in_map = true, .index = i, .old_bytes = -1
-        };
+        const doctor_file file = { .drift = LB_DRIFT_COUNT,
+                                   .rel_path = disk->rel_path,
+                                   .disk = disk,
+                                   .in_map = true,
+                                   .index = i,
+                                   .old_bytes = -1 };
         LB_TRY(lb_doctor_add(d, &file, err));
         d->kept[i] = 0;
     }
@@ -322,8 +325,8 @@ lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_f
 
 /* ---------------------------------------------------------------- undoing */
 
-/* The swap for file systems that cannot exchange names: by way of a third name, so that a map is there at every moment. A
- * failure on the way puts back what was. The third name is one that writers clear away. Returns errno. */
+/* The swap for file systems that cannot exchange names: by way of a third name, so that a map is there at every
+ * moment. A failure on the way puts back what was. The third name is one that writers clear away. Returns errno. */
 static int doctor_swap_slowly(int dir)
 {
     static const char spare[] = LB_MAP_NAME ".tmp.0.0";

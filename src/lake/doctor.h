@@ -24,8 +24,8 @@ typedef struct doctor_detail {
     uint64_t n_schema;
 } doctor_detail;
 
-/* A file of the report. Healthy ones have none, unless a heal gives them new times. Small, since each of a million files may
- * have drifted; what is needed of an entry is viewed in the map when it is. */
+/* A file of the report. Healthy ones have none, unless a heal gives them new times. Small, since each of a million
+ * files may have drifted; what is needed of an entry is viewed in the map when it is. */
 typedef struct doctor_file {
     lb_str rel_path;          /* ends in NUL */
     const lb_data_file *disk; /* NULL: not there */
@@ -58,7 +58,7 @@ typedef struct doctor {
     doctor_file *files;
     size_t n_files, cap_files;
     size_t looked_to, to_look; /* files judged so far, and those after them whose contents are to be compared */
-    uint8_t *kept; /* a byte an entry: healthy, kept as it stands */
+    uint8_t *kept;             /* a byte an entry: healthy, kept as it stands */
     uint64_t healthy;
     lb_spool spool;      /* entries surveyed for a heal */
     size_t failed_at;    /* the first file that could not be surveyed; SIZE_MAX: all could */
@@ -79,8 +79,8 @@ lb_status lb_doctor_add(doctor *d, const doctor_file *file, lb_error *err);
 /* The detail of a file, made when missing. NULL: see d->arena.why. */
 doctor_detail *lb_doctor_detail(doctor *d, doctor_file *file);
 
-/* doctor_survey.c: survey changed files (all of those not in the map too, and for the map, when `heal`), and compare their
- * schemas. */
+/* doctor_survey.c: survey changed files (all of those not in the map too, and for the map, when `heal`), and compare
+ * their schemas. */
 lb_status lb_doctor_survey(doctor *d, bool heal, lb_error *err);
 
 /* doctor_heal.c: write the mended map, and keep the former one where asked; nothing is written on error. */

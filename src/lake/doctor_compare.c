@@ -213,8 +213,8 @@ static lb_status compare_judge(doctor *d, doctor_file *f, const lb_content_check
         /* Nothing to compare with: times are all there is, and under BLAKE3 that is not enough (8.1). An entry with an
          * error has no hash; it stands as long as ctime too says that the file has not been mended. */
         bool failed = old->error.size != 0;
-        bool trusted = f->same_time && (failed ? old->ctime_ns == f->disk->ctime_ns
-                                               : d->inspect.fingerprint != LB_FINGERPRINT_BLAKE3);
+        bool trusted = f->same_time &&
+                       (failed ? old->ctime_ns == f->disk->ctime_ns : d->inspect.fingerprint != LB_FINGERPRINT_BLAKE3);
         f->drift = trusted ? LB_DRIFT_COUNT : LB_DRIFT_MODIFIED;
         return LB_OK;
     }

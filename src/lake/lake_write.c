@@ -8,8 +8,8 @@
 
 #define LAKE_LOCK_WAIT_MS 2000
 
-lb_status lb_lake_write_map(const lb_lake_write *how, const lb_entry_source *entries, lb_write_fn write,
-                            void *user, lb_error *err)
+lb_status lb_lake_write_map(const lb_lake_write *how, const lb_entry_source *entries, lb_write_fn write, void *user,
+                            lb_error *err)
 {
     lb_buf options, stats;
     char writer[64];

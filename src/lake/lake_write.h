@@ -17,7 +17,8 @@ typedef struct lb_lake_write {
 lb_status lb_lake_write_map(const lb_lake_write *how, const lb_entry_source *entries, lb_write_fn write, void *user,
                             lb_error *err);
 
-/* The same into `dir`/.br_map.bazan; `keep_old`: what stood there stays as .br_map.bazan.old. The caller holds the lock. */
+/* The same into `dir`/.br_map.bazan; `keep_old`: what stood there stays as .br_map.bazan.old. The caller holds the
+ * lock. */
 lb_status lb_lake_save_map(lb_context *cx, const char *dir, bool keep_old, const lb_lake_write *how,
                            const lb_entry_source *entries, lb_error *err);
 

@@ -470,7 +470,8 @@ static bool index_number(lb_str *text, char after, uint64_t *out)
     while (n < text->size && text->at[n] >= '0' && text->at[n] <= '9')
         n++;
     bool ends = n == text->size;
-    if (!lb_parse_uint64(text->at, n, out) || *out > INT64_MAX / 64 || (after == ',' ? !ends && text->at[n] != after : ends || text->at[n] != after))
+    if (!lb_parse_uint64(text->at, n, out) || *out > INT64_MAX / 64 ||
+        (after == ',' ? !ends && text->at[n] != after : ends || text->at[n] != after))
         return false;
     *text = (lb_str){ text->at + n + !ends, text->size - n - !ends };
     return true;
@@ -506,7 +507,8 @@ static lb_status head_parts(lb_map *map, uint64_t n, lb_error *err)
     return LB_OK;
 }
 
-/* Another program may have put the entries into other batches and kept the metadata: the first and the last batch tell. */
+/* Another program may have put the entries into other batches and kept the metadata: the first and the last batch
+ * tell. */
 static bool index_holds(const lb_map *map, uint64_t n)
 {
     uint64_t rows, failed;

@@ -249,8 +249,8 @@ static lb_status load(loading *l, lb_error *err)
     map->header.options_json = map->header.writer = LB_STR("");
     LB_TRY(lb_map_read_file(map, take_meta, &n_columns, err));
     LB_TRY(check_kind(map, m, n_columns, err));
-    bool ours = map_has(map, LB_MAP_F_FORMAT) && map_has(map, LB_MAP_F_LOCATOR) &&
-                map_has(map, LB_MAP_F_BLOCKS) && map_has(map, LB_MAP_F_MTIME_NS);
+    bool ours = map_has(map, LB_MAP_F_FORMAT) && map_has(map, LB_MAP_F_LOCATOR) && map_has(map, LB_MAP_F_BLOCKS) &&
+                map_has(map, LB_MAP_F_MTIME_NS);
     LB_TRY(check_columns(map, map_has(map, LB_MAP_F_CONTENT_HASH), ours, err));
     LB_TRY(read_options(map, m, err));
     return map->extended ? read_ours(map, m, err) : lb_map_reference_finish(map, err);
@@ -585,8 +585,8 @@ lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, 
 
 #define GUESSES 8 /* then the search only halves, whatever the numbers are */
 
-/* How many of `count` numbers, which ascend, are at or below one; the first is, and is about `from`, and what would follow them is
- * about `to`. The place is guessed by proportion, so that few pages of a large map are touched. */
+/* How many of `count` numbers, which ascend, are at or below one; the first is, and is about `from`, and what would
+ * follow them is about `to`. The place is guessed by proportion, so that few pages of a large map are touched. */
 static uint64_t count_rows(const uint64_t *first_rows, uint64_t count, uint64_t row, uint64_t from, uint64_t to)
 {
     uint64_t low = 0, high = count;

@@ -23,12 +23,12 @@ typedef struct lb_map_batch {
     lb_map_array fields[LB_MAP_N_FIELDS];
 } lb_map_batch;
 
-/* A batch as opening a map sees it: where it lies by the footer, and what `bazan.batches` says of it; where that is missing, what its
- * header says. Its fields are taken in, and all of this is checked, when an entry of it is first asked for: so opening does not cost
- * more for more batches. */
+/* A batch as opening a map sees it: where it lies by the footer, and what `bazan.batches` says of it; where that is
+ * missing, what its header says. Its fields are taken in, and all of this is checked, when an entry of it is first
+ * asked for: so opening does not cost more for more batches. */
 typedef struct lb_map_part {
     uint64_t first_entry, count, failed;
-    uint64_t first_row; /* where the map is indexed */
+    uint64_t first_row;    /* where the map is indexed */
     uint64_t offset, body; /* of the message, and its body's size */
     uint32_t head;         /* bytes of the message before the body */
     _Atomic(lb_map_batch *) batch;
@@ -60,8 +60,8 @@ struct lb_map {
     size_t n_nodes;
     const lb_map_node *nodes;
     bool has[LB_MAP_N_FIELDS]; /* fields the file has */
-    uint64_t *first_rows;  /* maps that are not ours: worked out on load (LM-107); else NULL */
-    uint64_t *path_order;  /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
+    uint64_t *first_rows;      /* maps that are not ours: worked out on load (LM-107); else NULL */
+    uint64_t *path_order;      /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
 
     pthread_mutex_t lock; /* of `names` */
     lb_map_names *names;  /* strings the public calls lend */

@@ -13,7 +13,7 @@
 #include "lake/unite.h"
 
 #define DEFAULT_BATCH_BYTES (16u << 20) /* docs/decisions/2026-11-30-small-batches.md */
-#define FIXED_ENTRY_BYTES 360 /* of an entry without any text or list */
+#define FIXED_ENTRY_BYTES 360           /* of an entry without any text or list */
 
 /* A schema by its hash, which nobody can make two schemas share; and the entry + 1 that holds it, 0: a free slot. */
 typedef struct schema_slot {

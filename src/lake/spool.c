@@ -4,8 +4,8 @@
 
 #include "base/hash.h"
 
-/* One walk over an entry's parts both packs and unpacks it, so that the two cannot differ. Numbers are LEB128 varints; arrays
- * stand as they are. After the first failure the rest does nothing. What is read here was written here. */
+/* One walk over an entry's parts both packs and unpacks it, so that the two cannot differ. Numbers are LEB128 varints;
+ * arrays stand as they are. After the first failure the rest does nothing. What is read here was written here. */
 typedef struct spool_pack {
     lb_buf *out;       /* packing */
     const uint8_t *at; /* unpacking, where `out` is NULL */
@@ -102,11 +102,11 @@ static void pack_array(spool_pack *p, const void **items, uint64_t count, size_t
         p->status = lb_arena_fail(p->arena, p->err);
 }
 
-#define PACK_ARRAY(p, array, count)                               \
-    do {                                                          \
-        const void *items_ = (array);                             \
-        pack_array((p), &items_, (count), sizeof *(array));       \
-        (array) = items_;                                         \
+#define PACK_ARRAY(p, array, count)                         \
+    do {                                                    \
+        const void *items_ = (array);                       \
+        pack_array((p), &items_, (count), sizeof *(array)); \
+        (array) = items_;                                   \
     } while (0)
 
 static void pack_str(spool_pack *p, lb_str *text)

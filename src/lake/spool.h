@@ -21,8 +21,8 @@ typedef struct lb_spool {
 lb_status lb_spool_init(lb_spool *spool, lb_budget *budget, size_t count, lb_error *err);
 void lb_spool_free(lb_spool *spool);
 
-/* Keep all of an entry but rel_path, rel_path_raw and first_global_row. Safe from several threads, each with another slot.
- * Errors: BUDGET, NOMEM. */
+/* Keep all of an entry but rel_path, rel_path_raw and first_global_row. Safe from several threads, each with another
+ * slot. Errors: BUDGET, NOMEM. */
 lb_status lb_spool_put(lb_spool *spool, size_t slot, const lb_entry *entry, lb_error *err);
 
 static inline bool lb_spool_has(const lb_spool *spool, size_t slot)

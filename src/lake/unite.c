@@ -11,14 +11,14 @@ typedef struct united {
     struct ArrowSchema field;
     bool inferred;
     bool conflict;
-    bool wide, negative; /* LB_META_WIDE, LB_META_NEGATIVE of some file */
-    lb_str words;        /* the type, in the arena */
-    lb_colstat stat;     /* of all files so far, in the column's type; strings in the arena, */
+    bool wide, negative;     /* LB_META_WIDE, LB_META_NEGATIVE of some file */
+    lb_str words;            /* the type, in the arena */
+    lb_colstat stat;         /* of all files so far, in the column's type; strings in the arena, */
     size_t min_cap, max_cap; /* in pieces of such sizes, which are used again */
-    bool stat_known;     /* every file that has the column gave its statistics */
-    bool any_bounds;     /* some file has values that have bounds */
-    bool nans_unknown;   /* of some file with values */
-    uint64_t rows;       /* of the files that have it */
+    bool stat_known;         /* every file that has the column gave its statistics */
+    bool any_bounds;         /* some file has values that have bounds */
+    bool nans_unknown;       /* of some file with values */
+    uint64_t rows;           /* of the files that have it */
     lb_str first_file;
 } united;
 
@@ -408,8 +408,8 @@ static bool unite_has_mark(const struct ArrowSchema *field, const char *key)
     return lb_schema_get_meta(field, key, &value);
 }
 
-/* Bounds of a column typed by its values, as far as its meeting others depends on them: so that it does not depend on which
- * statistics are kept. */
+/* Bounds of a column typed by its values, as far as its meeting others depends on them: so that it does not depend on
+ * which statistics are kept. */
 static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide, bool negative)
 {
     static const int64_t exact = (int64_t)1 << 53, days = INT64_MAX / 1000000000 / 86400, micros = INT64_MAX / 1000;
@@ -429,8 +429,8 @@ static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide, bool n
     return facts;
 }
 
-/* Would two columns meet as what the first one is already? True only of plain types that are the same, which is what most files
- * of a lake have. */
+/* Would two columns meet as what the first one is already? True only of plain types that are the same, which is what
+ * most files of a lake have. */
 static bool unite_is_settled(const united *c, const struct ArrowSchema *field, bool inferred, bool wide, bool negative)
 {
     return c->inferred == inferred && c->wide >= wide && c->negative >= negative && field->n_children == 0 &&

@@ -189,7 +189,7 @@ static void cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_tree), cmocka_unit_test(chosen),    cmocka_unit_test(failures),
+        cmocka_unit_test(whole_tree), cmocka_unit_test(chosen),       cmocka_unit_test(failures),
         cmocka_unit_test(deep_tree),  cmocka_unit_test(large_folder), cmocka_unit_test(cancelled),
     };
     return cmocka_run_group_tests(tests, make_tree, remove_tree);

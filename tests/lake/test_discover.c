@@ -1,4 +1,5 @@
-/* Which files are data: extensions, names, globs, handlers of run time; the same set for a map and for a read without one. */
+/* Which files are data: extensions, names, globs, handlers of run time; the same set for a map and for a read without
+ * one. */
 #include "lake/discover.h"
 
 #include "lake_fixture.h"

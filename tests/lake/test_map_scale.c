@@ -1,5 +1,5 @@
-/* Maps of several batches: what is found agrees with arithmetic, a batch is looked at only when something in it is asked for, and what
- * does not hold is said then. */
+/* Maps of several batches: what is found agrees with arithmetic, a batch is looked at only when something in it is
+ * asked for, and what does not hold is said then. */
 #include "map_samples.h"
 
 #include <setjmp.h>
@@ -186,8 +186,8 @@ static lb_status ask_all(const lb_map *map, uint64_t count, lb_error *err)
     return LB_OK;
 }
 
-/* What the metadata say wrongly is noticed: at once, or with the batch; where the list cannot be right it is not used at all. Never
- * is an answer wrong. */
+/* What the metadata say wrongly is noticed: at once, or with the batch; where the list cannot be right it is not used
+ * at all. Never is an answer wrong. */
 static void wrong_index(void **state)
 {
     enum { FEW = 700, BATCH = 60000 };
