@@ -457,6 +457,8 @@ static lb_status place_parts(lb_map *map, flat *footer, uint64_t at, uint64_t n,
         uint64_t length = flat_read(footer, at + 16, 8);
         if (offset < end || offset > map->size || head > map->size - offset || length > map->size - offset - head)
             return lb_map_fail(map, err, "a batch lies outside the file or on another one");
+        if (head < 8)
+            return lb_map_fail(map, err, "the header of a batch is damaged");
         end = offset + head + length;
         map->parts[i] = (lb_map_part){ .offset = offset, .head = (uint32_t)head, .body = length };
     }

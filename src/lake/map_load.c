@@ -669,11 +669,6 @@ static lb_status last_in_list(const lb_map *map, uint64_t row, lb_map_cell *out,
     return lb_map_cell_of(map, count_rows(map->first_rows, map->count, row, 0, map->total_rows) - 1, out, err);
 }
 
-static void prefetch(const void *at)
-{
-    __builtin_prefetch(at);
-}
-
 lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_cell *out, uint64_t *first, lb_error *err)
 {
     uint64_t rows;
@@ -683,7 +678,6 @@ lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_cell *out, 
     LB_TRY(map->first_rows != NULL ? last_in_list(map, row, out, &any, err) : last_up_to(map, row, out, &any, err));
     if (!any)
         return lb_map_fail(map, err, "its entries do not begin at row 0");
-    prefetch(&out->batch->fields[LB_MAP_F_BLOCKS].offsets[out->row]);
     /* An entry without rows begins where the next one does and stands before it, so that the last of them has the
      * row. */
     LB_TRY(rows_of_cell(map, *out, first, &rows, err));
