@@ -439,8 +439,8 @@ static lb_status read_header(const lb_map *map, const lb_map_part *part, uint64_
                              lb_error *err)
 {
     flat f = { 0 };
-    uint64_t batch;
-    *failed = 0;
+    uint64_t batch = 0;
+    *rows = *failed = 0;
     LB_TRY(open_batch(map, part, &f, &batch, rows, err));
     return *rows == 0 ? LB_OK : count_failed(map, &f, batch, *rows, failed, err);
 }
@@ -553,7 +553,7 @@ static lb_status check_index(const lb_map *map, const lb_map_part *part, const l
 lb_status lb_map_read_batch(const lb_map *map, const lb_map_part *part, lb_map_batch *out, lb_error *err)
 {
     flat f = { 0 };
-    uint64_t batch, rows;
+    uint64_t batch = 0, rows = 0;
     const body in = { map->bytes + part->offset + part->head, part->body };
     LB_TRY(open_batch(map, part, &f, &batch, &rows, err));
     if (rows != part->count)

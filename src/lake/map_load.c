@@ -1,6 +1,7 @@
 /* Loading a map and finding entries in it. The file is mapped into memory: a map is only ever replaced by rename
  * (io/save.h), never written in place, so the mapped file cannot shrink under a reader; were someone else to cut it
  * off, the process would be killed, which is why data files are never mapped. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -691,6 +692,7 @@ lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_e
     lb_map_cell cell = { NULL, 0 };
     uint64_t first;
     LB_TRY(lb_map_cell_of_row(map, row, &cell, &first, err));
+    assert(cell.batch != NULL);
     *index = cell.batch->first_entry + cell.row;
     return LB_OK;
 }

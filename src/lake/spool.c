@@ -176,7 +176,7 @@ static void pack_parquet(spool_pack *p, lb_entry *e)
             p->status = lb_arena_fail(p->arena, p->err);
         e->leaf_paths = paths;
     }
-    for (uint64_t i = 0; i < e->n_leaf_paths && p->status == LB_OK; i++)
+    for (uint64_t i = 0; paths != NULL && i < e->n_leaf_paths && p->status == LB_OK; i++)
         pack_str(p, &paths[i]);
     pack_u64(p, &e->chunks.count);
     if (e->chunks.count != 0) {
@@ -232,7 +232,7 @@ static void pack_stats(spool_pack *p, lb_colstats *stats)
         if (stats->items == NULL && stats->count != 0)
             p->status = lb_arena_fail(p->arena, p->err);
     }
-    for (uint64_t i = 0; i < stats->count && p->status == LB_OK; i++)
+    for (uint64_t i = 0; stats->items != NULL && i < stats->count && p->status == LB_OK; i++)
         pack_stat(p, &stats->items[i]);
 }
 
