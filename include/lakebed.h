@@ -269,7 +269,9 @@ typedef struct lb_column_info {
 } lb_column_info;
 
 /* Build the map of the directory `dir` and save it as `dir`/.br_map.bazan, atomically and under a lock;
- * `out`, where not NULL, gets the map, opened. A file that changes while it is inspected fails.
+ * `out`, where not NULL, gets the map, opened. A map that stood there is kept as .br_map.bazan.old (see
+ * lb_doctor_undo), and a note names the options it remembers that the new one does not have. A file that changes
+ * while it is inspected fails.
  * Errors: NOTFOUND or IO (dir), USAGE, CONFLICT (another writer at work), what reading the first bad file gives
  *         unless `record_errors`. Nothing is written on error.
  * Cost:   one pass over every file; memory a block of the format, and the map itself. */
@@ -285,6 +287,10 @@ LB_API lb_status lb_map_get_info(const lb_map *map, lb_map_info *out, lb_error *
 
 /* The entry at `index` (in map order: ascending path bytes). Errors: USAGE, CORRUPT. */
 LB_API lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb_error *err);
+
+/* The first entry at or after `from` that has an error, without a look at the others. Errors: NOTFOUND (no more),
+ * CORRUPT. */
+LB_API lb_status lb_map_next_failed(const lb_map *map, uint64_t from, uint64_t *index, lb_error *err);
 
 /* Index of the entry of `path` (below the root). Errors: NOTFOUND, CORRUPT. Cost: O(log files). */
 LB_API lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err);
@@ -398,7 +404,8 @@ LB_API lb_status lb_doctor_get_info(const lb_doctor_report *report, lb_doctor_in
 LB_API lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err);
 LB_API void lb_doctor_report_free(lb_doctor_report *report);
 
-/* Put the map of before the last heal back; what it replaces becomes the former one, so that undoing twice changes nothing.
+/* Put the map of before the last heal or build back; what it replaces becomes the former one, so that undoing twice
+ * changes nothing.
  * Errors: NOTFOUND: there is none; CONFLICT, IO. */
 LB_API lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err);
 

@@ -175,7 +175,7 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_HEAL] = { .name = "heal",
                    .help = "bring the map up to date: read what changed, keep what did not",
                    .verbs = ON_DOCTOR },
-    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal back", .verbs = ON_DOCTOR },
+    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal or build back", .verbs = ON_DOCTOR },
     [OPT_VERIFY] = { .name = "verify",
                      .help = "read every file and compare its contents with what was mapped",
                      .verbs = ON_DOCTOR },

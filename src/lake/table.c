@@ -122,8 +122,8 @@ enum { TABLE_CHANGED = 1, TABLE_UNMAPPED }; /* the latter: its handler has no po
 
 #define TABLE_CHECK_RUN 256 /* files a job */
 
-/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP where a
- * link or something else is in the way, or errno. */
+/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP
+ * where a link or something else is in the way, or errno. */
 static int table_reach(const lb_table *t, char *path, struct stat *now)
 {
     int failed = 0;
@@ -338,6 +338,8 @@ static lb_status table_build(lb_table *t, lb_error *err)
 /* Take a loaded map, or say why it is not used. */
 static lb_status table_take_map(lb_table *t, const char *path, lb_status status, lb_error *why)
 {
+    if (status == LB_OK)
+        status = lb_map_check_batches(t->map, why);
     if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, why);
     if (lb_is_callers(status) || lb_map_is_lost(path, status))

@@ -263,11 +263,11 @@ def failed_files(lake, run):
             if re.search(rf"(^|[/ ]){re.escape(name)}: |^  {re.escape(name)}  .*\n    cannot be read: ", text, re.M)]
 
 
-def judge_writer(tools, lake, run, deed, keeps):
-    """`keeps`: the former map has to stand beside a new one."""
+def judge_writer(tools, lake, run, deed, keeps, found=None):
+    """`keeps`: the former map has to stand beside a new one. `found`: what the run met, where that is not the lake as it was made."""
     judge_any(lake, run, deed)
     judge_names(lake, run, {MAP, OLD, LOCK})
-    now, was = lake.ours(), lake.kept
+    now, was = lake.ours(), lake.kept if found is None else found
     new = now.get(lake.path(MAP)) != was.get(lake.path(MAP))
     need(new or run.status != 0, "status 0, but no new map")
     if new:
@@ -281,7 +281,7 @@ def judge_writer(tools, lake, run, deed, keeps):
 
 
 def judge_map(tools, lake, run, deed):
-    judge_writer(tools, lake, run, deed, False)
+    judge_writer(tools, lake, run, deed, lake.path(MAP) in lake.kept)
 
 
 def judge_heal(tools, lake, run, deed):
@@ -460,11 +460,14 @@ def after_kill(tools, scenario, lake):
         return
     was_swapped = scenario.judge is judge_undo and lake.ours()[lake.path(MAP)] != lake.kept[lake.path(MAP)]
     lake.age()
+    found = lake.ours()
     run = Run(tools, lake, scenario.args(lake))
     need(run.status == 0, f"after a kill: status {run.status}: {run.err}")
     if was_swapped:
         need(lake.ours() == lake.kept, "after a kill: not swapped back")
-    elif scenario.judge in (judge_map, judge_file, judge_undo):
+    elif scenario.judge is judge_map:
+        judge_writer(tools, lake, run, None, lake.path(MAP) in found, found)
+    elif scenario.judge in (judge_file, judge_undo):
         scenario.judge(tools, lake, run, None)
     else:
         judge_names(lake, run, {MAP, OLD, LOCK})
