@@ -17,6 +17,9 @@
 /* A window that passes the memory limit is tried again with half its rows, down to this. */
 #define TAKE_WINDOW_LEAST 64
 
+/* Rows that ascend need no larger window than this: the next one begins where it ended. */
+#define TAKE_WINDOW_SORTED ((uint64_t)1 << 18)
+
 /* Below this, gathering is not worth another thread. */
 #define TAKE_PARALLEL_VALUES 16384
 
@@ -251,10 +254,24 @@ static lb_status take_read_window(take *s, size_t n, lb_error *err)
     return take_index(s, err);
 }
 
+/* Rows of the next window: all that it may hold, unless they ascend. A shuffle's are not looked at: they do not. A file whose
+ * blocks are not known is read in one pass. */
+static size_t take_window_size(const take *s)
+{
+    uint64_t n = LB_MIN(s->k.window, s->k.rows.count - s->at), sorted = 1;
+
+    if (s->k.rows.list == NULL || n <= TAKE_WINDOW_SORTED || s->k.total == LB_ROWS_UNKNOWN)
+        return (size_t)n;
+    const uint64_t *rows = s->k.rows.list + s->at;
+    while (sorted < TAKE_WINDOW_SORTED && rows[sorted - 1] < rows[sorted])
+        sorted++;
+    return (size_t)(sorted == TAKE_WINDOW_SORTED ? sorted : n);
+}
+
 static lb_status take_load(take *s, lb_error *err)
 {
     for (;;) {
-        size_t n = (size_t)LB_MIN(s->k.window, s->k.rows.count - s->at);
+        size_t n = take_window_size(s);
         take_drop_window(s);
         if (n == 0)
             return LB_OK;
