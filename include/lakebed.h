@@ -496,7 +496,7 @@ LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64
  * give the same permutation on every machine and in every version. All members are the library's. It is a Feistel network
  * with cycle walking (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002), good for sampling and shuffling; not a
  * cipher. */
-#define LB_PERMUTATION_KEYS 24
+#define LB_PERMUTATION_KEYS 16
 typedef struct lb_permutation {
     size_t struct_size;
     uint64_t n, a, b;

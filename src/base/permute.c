@@ -1,7 +1,7 @@
 /* Pseudo-random permutations: a Feistel network over Z_a x Z_b with a*b just above n, walked until the value lies below n
  * (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002: the generalised Feistel construction and cycle
- * walking). The round function is the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom
- * Number Generators", OOPSLA 2014), as is the schedule of keys. */
+ * walking). The keys of the rounds are the numbers that SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom
+ * Number Generators", OOPSLA 2014) gives for the seed; a round adds number `value` of that generator with the key for its seed. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -9,6 +9,7 @@
 #define PERMUTE_ROUNDS_SMALL LB_PERMUTATION_KEYS /* below PERMUTE_SMALL: few values a round need more rounds */
 #define PERMUTE_ROUNDS 8
 #define PERMUTE_SMALL 65536
+#define PERMUTE_GAMMA UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t permute_mix(uint64_t x)
 {
@@ -47,7 +48,7 @@ lb_status lb_permutation_init(lb_permutation *p, uint64_t n, uint64_t seed, lb_e
     p->b = n == 0 ? 1 : (n - 1) / p->a + 1;
     p->rounds = n < PERMUTE_SMALL ? PERMUTE_ROUNDS_SMALL : PERMUTE_ROUNDS;
     for (unsigned i = 0; i < p->rounds; i++)
-        p->keys[i] = permute_mix(seed += UINT64_C(0x9e3779b97f4a7c15));
+        p->keys[i] = permute_mix(seed += PERMUTE_GAMMA);
     return LB_OK;
 }
 
@@ -55,7 +56,7 @@ lb_status lb_permutation_init(lb_permutation *p, uint64_t n, uint64_t seed, lb_e
 static uint64_t permute_round(const lb_permutation *p, unsigned i, uint64_t value, uint64_t m)
 {
     __extension__ typedef unsigned __int128 wide;
-    uint64_t x = permute_mix(p->keys[i] ^ permute_mix(value + UINT64_C(0x9e3779b97f4a7c15)));
+    uint64_t x = permute_mix(p->keys[i] + (value + 1) * PERMUTE_GAMMA);
 
     return (uint64_t)(((wide)x * m) >> 64);
 }

@@ -148,8 +148,8 @@ static int check_ranges(cli *c, const row_list *list, lb_table *table, uint64_t 
             known = 0;
         }
         if (known >= 0 && r->last >= total) {
-            report_line(c, "%s: row %" PRIu64 " is past the end: there are %" PRIu64 " rows",
-                        c->args.operands.items[0], r->last, total);
+            report_line(c, "%s: row %" PRIu64 " is past the end: there are %" PRIu64 " rows", c->args.operands.items[0],
+                        r->last, total);
             return EXIT_USAGE;
         }
         if (__builtin_add_overflow(*count, rows, count) || *count > SIZE_MAX / sizeof *list->rows / 2)

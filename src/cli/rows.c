@@ -10,7 +10,6 @@
 
 /* ---------------------------------------------------------------- what is asked */
 
-
 static const struct {
     const char *extension, *form, *delimiter;
 } extensions[] = {
@@ -84,7 +83,7 @@ void rows_columns(const cli *c, rows_plan *plan)
     char *out = plan->names = cli_alloc(size, 1);
     for (size_t i = 0; i < given->count; i++)
         out = split_columns(&plan->columns, given->items[i], out);
-    }
+}
 
 /* ---------------------------------------------------------------- writing */
 

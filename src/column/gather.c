@@ -54,13 +54,13 @@ static lb_status gather_validity(gather *g, lb_error *err)
 /* ---------------------------------------------------------------- values of fixed width */
 
 /* A constant width lets the compiler copy without a call. */
-#define GATHER_WIDTH(bytes)                                                                                   \
-    static void gather_copy_##bytes(const gather *g, uint8_t *to)                                             \
-    {                                                                                                         \
-        for (size_t i = 0; i < g->n; i++, to += (bytes)) {                                                    \
-            const struct ArrowArrayView *v = &g->views[g->picks[i].chunk];                                    \
-            memcpy(to, v->buffer_views[1].data.as_uint8 + gather_row(v, g->picks[i]) * (bytes), (bytes));     \
-        }                                                                                                     \
+#define GATHER_WIDTH(bytes)                                                                               \
+    static void gather_copy_##bytes(const gather *g, uint8_t *to)                                         \
+    {                                                                                                     \
+        for (size_t i = 0; i < g->n; i++, to += (bytes)) {                                                \
+            const struct ArrowArrayView *v = &g->views[g->picks[i].chunk];                                \
+            memcpy(to, v->buffer_views[1].data.as_uint8 + gather_row(v, g->picks[i]) * (bytes), (bytes)); \
+        }                                                                                                 \
     }
 
 GATHER_WIDTH(1)

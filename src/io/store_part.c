@@ -16,8 +16,8 @@ static lb_status part_read_at(lb_store *store, uint64_t offset, void *out, size_
     *got = 0;
     if (offset >= store->size)
         return LB_OK;
-    lb_status status = lb_store_read(p->whole, p->first + offset, out,
-                                     (size_t)LB_MIN((uint64_t)size, store->size - offset), got, err);
+    lb_status status =
+        lb_store_read(p->whole, p->first + offset, out, (size_t)LB_MIN((uint64_t)size, store->size - offset), got, err);
     atomic_fetch_add_explicit(&store->bytes_read, *got, memory_order_relaxed);
     return status;
 }

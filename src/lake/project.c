@@ -110,8 +110,7 @@ static lb_status project_want(lb_project_file *f, size_t i, bool fresh, const lb
         return LB_OK;
     bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
     f->places[i] = f->n_wanted;
-    f->wanted[f->n_wanted++] =
-        (lb_wanted){ .column = place, .as = same || !f->data->format->reads_as ? NULL : want };
+    f->wanted[f->n_wanted++] = (lb_wanted){ .column = place, .as = same || !f->data->format->reads_as ? NULL : want };
     return LB_OK;
 }
 

@@ -166,7 +166,8 @@ static lb_status check_bytes(split_check *c, size_t split, lb_error *err)
     alone.dialect.bom_bytes = 0;
     alone.blocks = (lb_blocks){ 0 };
     LB_TRY(lb_store_open_part(c->data->store, item->first_byte, item->bytes, &store, err));
-    lb_status status = c->data->format->open(c->data->format, c->s->t->cx, store, c->data->options, &alone, &reader, err);
+    lb_status status =
+        c->data->format->open(c->data->format, c->s->t->cx, store, c->data->options, &alone, &reader, err);
     if (status == LB_OK)
         status = check_scan(c, split, reader, 0, UINT64_MAX, err);
     c->data->format->close(reader);
@@ -180,8 +181,8 @@ static lb_status check_split(split_check *c, size_t split, lb_error *err)
     const lb_split_item *item = &c->f->items[split];
     lb_error why = LB_ERROR_INIT;
 
-    lb_status status =
-        c->f->by_bytes ? check_bytes(c, split, &why) : check_scan(c, split, c->data->reader, item->first_row, item->rows, &why);
+    lb_status status = c->f->by_bytes ? check_bytes(c, split, &why)
+                                      : check_scan(c, split, c->data->reader, item->first_row, item->rows, &why);
     if (status == LB_OK)
         return LB_OK;
     if (status == LB_CORRUPT && strncmp(why.message, "split ", 6) != 0) {

@@ -313,8 +313,8 @@ static lb_status take_column(void *user, size_t i, lb_error *err)
         columns[k] = s->chunks[k]->children[i];
     if (b->out->children[i]->release != NULL)
         b->out->children[i]->release(b->out->children[i]);
-    lb_status status = lb_array_gather(s->project.schema.children[i], columns, s->n_chunks, b->picks, b->n,
-                                       b->out->children[i], err);
+    lb_status status =
+        lb_array_gather(s->project.schema.children[i], columns, s->n_chunks, b->picks, b->n, b->out->children[i], err);
     free(columns);
     return status;
 }

@@ -57,11 +57,11 @@ typedef struct lb_take_window {
     lb_table *t;
     lb_data *single; /* the file to read, where the table is one */
     lb_arena arena;
-    size_t n;          /* rows asked */
-    uint32_t *pick;    /* of each of them, its place in rows */
-    size_t n_rows;     /* distinct ones */
-    uint64_t *rows;    /* ascending; rows of the file of their part */
-    bool as_asked;     /* rows are what was asked, in that order */
+    size_t n;       /* rows asked */
+    uint32_t *pick; /* of each of them, its place in rows */
+    size_t n_rows;  /* distinct ones */
+    uint64_t *rows; /* ascending; rows of the file of their part */
+    bool as_asked;  /* rows are what was asked, in that order */
     size_t n_parts, n_segments, cap_parts, cap_segments;
     lb_take_part *parts;
     lb_take_segment *segments;

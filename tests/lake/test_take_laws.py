@@ -71,6 +71,8 @@ def check_raw(r, f):
     want = some_rows(r, len(f.rows))
     if not want:
         return
+    if f.garbage:    # a quote that is never closed takes in what follows: only the last record can have one
+        want = [i for i in want if i + 1 < len(f.rows)] + [len(f.rows) - 1]
     raw = run("take", f.path, *map(str, want), "--to", "raw", "-q")
     assert f.records(f.decode(raw)) == [f.rows[i] for i in want]
 
