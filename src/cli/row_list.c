@@ -92,10 +92,12 @@ static int lines_take(row_lines *r, char byte)
         r->ended = r->size != 0;
         return EXIT_DONE;
     }
-    if (r->ended || r->size + 1 == sizeof r->word)
+    if (r->size + 3 > sizeof r->word)
         return lines_refuse(r);
-    r->word[r->size++] = byte;
-    return EXIT_DONE;
+    if (r->ended)
+        r->word[r->size++] = ' ';
+    r->word[r->size++] = byte == '\0' ? '?' : byte;
+    return r->ended || byte == '\0' ? lines_refuse(r) : EXIT_DONE;
 }
 
 static int lines_read(row_lines *r, FILE *in)
@@ -132,6 +134,18 @@ int row_list_file(cli *c, row_list *list, const char *path)
 }
 
 /* ---------------------------------------------------------------- rows */
+
+/* As the library says it of the rows of a list. */
+static int refuse_past_end(cli *c, uint64_t row, uint64_t total)
+{
+    const char *path = c->args.operands.items[0];
+    if (total == 0)
+        report_line(c, "%s: row %" PRIu64 " is past the end: there are no rows", path, row);
+    else
+        report_line(c, "%s: row %" PRIu64 " is past the end: there are %" PRIu64 " rows, 0 to %" PRIu64, path, row,
+                    total, total - 1);
+    return EXIT_USAGE;
+}
 
 static int check_ranges(cli *c, const row_list *list, lb_table *table, uint64_t *count)
 {

@@ -464,6 +464,7 @@ lb_status lb_taking_afresh(lb_taking *k, lb_status status, lb_error *err)
 
 static lb_status take_open(take *s, lb_table *t, const lb_take *want, struct ArrowSchema *schema, lb_error *err)
 {
+    LB_TRY(taking_check(want, err));
     LB_TRY(lb_project_init(&s->project, t, want->columns, err));
     LB_TRY(lb_taking_init(&s->k, t, want, err));
     /* The first window is read at once, so that what is wrong is said by this call where it can be. */

@@ -127,7 +127,8 @@ VERBS = [v for v in complete("") if not v.startswith(":")] if os.path.exists(LAK
 
 
 def test_verbs_are_those_of_this_version():
-    assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "count", "schema", "stats", "formats", "help", "version"]
+    assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "take", "sample", "shuffle", "splits",
+                     "count", "schema", "stats", "formats", "help", "version"]
 
 
 @pytest.mark.parametrize("verb", VERBS + ["a.csv"])
