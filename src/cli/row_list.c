@@ -161,11 +161,8 @@ static int check_ranges(cli *c, const row_list *list, lb_table *table, uint64_t 
                 return report_error(c, &err);
             known = 0;
         }
-        if (known >= 0 && r->last >= total) {
-            report_line(c, "%s: row %" PRIu64 " is past the end: there are %" PRIu64 " rows", c->args.operands.items[0],
-                        r->last, total);
-            return EXIT_USAGE;
-        }
+        if (known >= 0 && r->last >= total)
+            return refuse_past_end(c, r->last, total);
         if (__builtin_add_overflow(*count, rows, count) || *count > SIZE_MAX / sizeof *list->rows / 2)
             return report_usage(c, "these are more rows than memory holds");
     }
