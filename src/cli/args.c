@@ -215,7 +215,7 @@ static int fail_unknown(const cli *c, const char *word)
 /* An option of other verbs: name the first that takes it. */
 static int fail_elsewhere(const cli *c, const cli_option *option)
 {
-    char verbs[128] = "";
+    char verbs[256] = "";
     size_t n = 0;
     for (cli_verb_id id = 0; id < VERB_SHOW; id++)
         if ((option->verbs & 1u << id) != 0 && n < sizeof verbs)

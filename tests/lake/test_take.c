@@ -111,12 +111,9 @@ static void a_shuffle_is_its_permutation(void **state)
             assert_int_equal(lb_permutation_init(&p, 30, seed, NULL), LB_OK);
             for (uint64_t i = from; i < LB_MIN(from + 7, 30); i++)
                 at += (size_t)snprintf(want + at, sizeof want - at, "[%d]\n", (int)lb_permutation_at(&p, i));
-            const lb_take take = { .struct_size = sizeof take,
-                                   .shuffled = true,
-                                   .seed = seed,
-                                   .from = from,
-                                   .count = 7,
-                                   .columns = k_only };
+            const lb_take take = {
+                .struct_size = sizeof take, .shuffled = true, .seed = seed, .from = from, .count = 7, .columns = k_only
+            };
             take_is(t, &take, want);
         }
     lb_close(t);
@@ -227,8 +224,12 @@ static void raw_records(void **state)
 /* The line end that a file's last record lacks is written as the file writes it. */
 static void raw_line_ends_of_wide_text(void **state)
 {
-    static const char text[] = "k\0,\0v\0\n\0" "1\0,\0a\0\n\0" "2\0,\0b\0";
-    static const char want[] = "2\0,\0b\0\n\0" "1\0,\0a\0\n\0" "2\0,\0b\0";
+    static const char text[] = "k\0,\0v\0\n\0"
+                               "1\0,\0a\0\n\0"
+                               "2\0,\0b\0";
+    static const char want[] = "2\0,\0b\0\n\0"
+                               "1\0,\0a\0\n\0"
+                               "2\0,\0b\0";
     static const uint64_t rows[] = { 1, 0, 1 };
     const lb_take take = { .struct_size = sizeof take, .rows = rows, .count = 3 };
     lb_open_options options = { .struct_size = sizeof options };
