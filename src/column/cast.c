@@ -719,9 +719,11 @@ static lb_status cast_none(const struct ArrowSchema *from, const struct ArrowSch
 
 static lb_status cast_make_children(lb_arena *arena, cast_node *n, size_t count, lb_error *err)
 {
-    n->n_children = count;
     n->children = lb_arena_alloc(arena, LB_MAX(count, 1u), sizeof *n->children);
-    return n->children == NULL ? lb_arena_fail(arena, err) : LB_OK;
+    if (n->children == NULL)
+        return lb_arena_fail(arena, err);
+    n->n_children = count;
+    return LB_OK;
 }
 
 /* The one child of dictionaries and runs builds the same array. */

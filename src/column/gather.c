@@ -189,8 +189,11 @@ static lb_status gather_flat(const struct ArrowSchema *type, const struct ArrowS
         status = lb_view_open(type, chunks[g->n_views], &g->views[g->n_views], err);
         g->n_views++;
     }
-    if (status == LB_OK)
+    if (status == LB_OK) {
         status = gather_arrow(ArrowArrayInitFromSchema(g->out, type, &why), err);
+        if (status != LB_OK)
+            g->out->release = NULL; /* what was begun is gone already */
+    }
     if (status == LB_OK)
         status = gather_values(g, kind, err);
     if (status == LB_OK)

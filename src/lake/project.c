@@ -163,8 +163,10 @@ lb_status lb_project_bring(const lb_project_file *f, struct ArrowArray *batch, s
     const lb_project *p = f->project;
     int code = ArrowArrayInitFromSchema(out, &p->schema, NULL);
 
-    if (code != NANOARROW_OK)
+    if (code != NANOARROW_OK) {
+        out->release = NULL;
         return lb_fail_arrow(err, code, NULL);
+    }
     lb_status status = LB_OK;
     for (size_t i = 0; status == LB_OK && i < p->n_columns; i++) {
         if (out->children[i]->release != NULL)

@@ -340,11 +340,16 @@ static lb_status take_gather(take *s, size_t n, struct ArrowArray *out, lb_error
     for (size_t i = 0; i < n; i++)
         picks[i] = s->where[s->w.pick[s->given + i]];
     int code = ArrowArrayInitFromSchema(out, &s->project.schema, NULL);
-    lb_status status = code == NANOARROW_OK ? take_columns(&b, err) : lb_fail_arrow(err, code, NULL);
+    if (code != NANOARROW_OK) {
+        out->release = NULL;
+        free(picks);
+        return lb_fail_arrow(err, code, NULL);
+    }
+    lb_status status = take_columns(&b, err);
     free(picks);
     out->length = (int64_t)n;
     out->null_count = 0;
-    if (status != LB_OK && out->release != NULL)
+    if (status != LB_OK)
         out->release(out);
     return status;
 }
