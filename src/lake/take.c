@@ -281,8 +281,9 @@ static lb_status take_load(take *s, lb_error *err)
             return LB_OK;
         }
         take_drop_window(s);
-        if (status == LB_BUDGET && n > TAKE_WINDOW_LEAST && s->k.total != LB_ROWS_UNKNOWN) {
+        if (status == LB_BUDGET && n > TAKE_WINDOW_LEAST) {
             lb_error_clear(err);
+            LB_TRY(lb_taking_index(&s->k, err));
             s->k.window = n / 2;
         } else if (s->delivered || s->at != 0 || status != LB_STALE) {
             return status;
@@ -430,6 +431,15 @@ static lb_status taking_settle(lb_taking *k, lb_error *err)
     if (t->rows == LB_ROWS_UNKNOWN && (k->want->shuffled || k->want->count > k->window))
         LB_TRY(lb_table_index(t, &k->single, &k->total, err));
     return lb_take_rows_init(&k->rows, t->cx, k->want, k->total, err);
+}
+
+lb_status lb_taking_index(lb_taking *k, lb_error *err)
+{
+    if (k->total != LB_ROWS_UNKNOWN)
+        return LB_OK;
+    LB_TRY(lb_table_index(k->t, &k->single, &k->total, err));
+    lb_take_rows_free(&k->rows);
+    return lb_take_rows_init(&k->rows, k->t->cx, k->want, k->total, err);
 }
 
 lb_status lb_taking_init(lb_taking *k, lb_table *t, const lb_take *want, lb_error *err)

@@ -100,6 +100,9 @@ typedef struct lb_taking {
 lb_status lb_taking_init(lb_taking *k, lb_table *t, const lb_take *want, lb_error *err);
 void lb_taking_free(lb_taking *k);
 
+/* Have the places of all rows, where only a sample of the file was read, so that several windows do not read it over and over. */
+lb_status lb_taking_index(lb_taking *k, lb_error *err);
+
 /* After STALE, before anything was given out: go on with the file as it is now. False: that cannot help, or failed. */
 lb_status lb_taking_afresh(lb_taking *k, lb_status status, lb_error *err);
 
