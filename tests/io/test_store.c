@@ -163,7 +163,7 @@ static void parts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(refusals),
-                                        cmocka_unit_test(changing_file), cmocka_unit_test(parts) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(refusals), cmocka_unit_test(parts),
+                                        cmocka_unit_test(changing_file) };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
