@@ -175,7 +175,8 @@ static lb_status gather_text(gather *g, lb_error *err)
         const lb_pick ahead = g->picks[LB_MIN(i + GATHER_AHEAD, g->n - 1)];
         const gather_chunk *c = &g->chunks[g->picks[i].chunk], *next = &g->chunks[ahead.chunk];
         const int32_t *at = c->offsets + g->picks[i].row;
-        __builtin_prefetch(next->values + next->offsets[ahead.row]);
+        if (next->values != NULL)
+            __builtin_prefetch(next->values + next->offsets[ahead.row]);
         if (at[1] != at[0])
             ArrowBufferAppendUnsafe(data, c->values + at[0], at[1] - at[0]);
     }

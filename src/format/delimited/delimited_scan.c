@@ -313,14 +313,14 @@ static lb_status scan_record_next(scan *s, bool *got, lb_error *err)
 {
     uint64_t passed;
 
-    if (s->rows != NULL && *s->rows != s->records.row) {
-        uint64_t between = *s->rows - s->records.row;
-        LB_TRY(delim_records_skip(&s->records, between, &passed, err));
-        *got = passed == between;
+    if (s->rows != NULL) {
+        uint64_t between = *s->rows++ - s->records.row;
+        if (between != 0)
+            LB_TRY(delim_records_skip(&s->records, between, &passed, err));
+        *got = between == 0 || passed == between;
         if (!*got)
             return LB_OK;
     }
-    s->rows += s->rows != NULL;
     return delim_records_next(&s->records, got, err);
 }
 
