@@ -94,12 +94,25 @@ static lb_status splits_records(split_work *w, uint64_t file, uint64_t first, ui
 
 /* ---------------------------------------------------------------- files */
 
+/* Can the records of a file be looked for? A handler of run time is known by the open file only. */
+static lb_status splits_can_walk(split_work *w, uint64_t file, const lb_entry *entry, bool *walks, lb_error *err)
+{
+    const lb_format *format = lb_handler_of_name(entry->format);
+
+    if (format == NULL) {
+        LB_TRY(splits_need_file(w, file, err));
+        format = w->data->format;
+    }
+    *walks = format->extents != NULL;
+    return LB_OK;
+}
+
 static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *entry, lb_error *err)
 {
     const lb_blocks *b = &entry->blocks;
-    const lb_format *format = lb_handler_of_name(entry->format);
-    bool walks = format != NULL && format->extents != NULL;
+    bool walks;
 
+    LB_TRY(splits_can_walk(w, file, entry, &walks, err));
     for (uint64_t i = 0; i < b->count; i++) {
         uint64_t bytes = b->total_byte_size[i], first = b->first_byte[i];
         if (walks && bytes > w->s->target / 2 && b->row_count[i] > 1)

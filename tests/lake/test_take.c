@@ -2,6 +2,8 @@
  * promised; and splits. */
 #include <pthread.h>
 
+#include "lake/handlers.h"
+#include "lake/splits.h"
 #include "lake_fixture.h"
 
 static void put_rows(const char *path, int first, int count)
@@ -251,6 +253,74 @@ static void raw_line_ends_of_wide_text(void **state)
     lb_read_options_free(read);
 }
 
+/* A format that can neither take nor tell places: rows are chosen from a scan, and files are cut at blocks. */
+static void a_format_that_only_scans(void **state)
+{
+    static const uint64_t rows[] = { 29, 0, 10, 10, 9, 19, 11, 12, 5 };
+    lb_take take = { .struct_size = sizeof take, .rows = rows, .count = 9, .columns = k_only };
+    lb_error err = LB_ERROR_INIT;
+    lb_splits *splits;
+    lb_buf out;
+    (void)state;
+    lake_ok(lb_register_delimited(cx, "dat", ",", true, &err), &err);
+    lb_format *format = (lb_format *)(uintptr_t)lb_handler_of_extension(cx, LB_STR("dat"));
+    assert_true(lb_handler_is_dynamic(format));
+    put_rows("a.dat", 0, 30);
+    lb_table *t = lake_open(".", NULL);
+    for (int only_scans = 0; only_scans < 2; only_scans++) {
+        if (only_scans) {
+            format->take = NULL;
+            format->extents = NULL;
+        }
+        take_is(t, &take, "[29]\n[0]\n[10]\n[10]\n[9]\n[19]\n[11]\n[12]\n[5]\n");
+        take.sorted = true;
+        take_is(t, &take, "[0]\n[5]\n[9]\n[10]\n[10]\n[11]\n[12]\n[19]\n[29]\n");
+        take.sorted = false;
+        lb_buf_init(&out, NULL);
+        assert_int_equal(lb_table_take_raw(t, &take, lake_append, &out, &err), only_scans ? LB_UNSUPPORTED : LB_OK);
+        lb_buf_free(&out);
+        lake_ok(lb_table_splits(t, 40, &splits, &err), &err);
+        /* Records of 8 and 10 bytes: five, and then four a split; or one block. */
+        assert_int_equal(lb_splits_count(splits), only_scans ? 1 : 7);
+        lake_ok(lb_splits_check(splits, &err), &err);
+        lb_splits_free(splits);
+    }
+    lb_close(t);
+}
+
+/* What the check is for: a split that begins or ends elsewhere than it should, or has other rows. */
+static void the_check_finds_wrong_splits(void **state)
+{
+    static const struct {
+        size_t split;
+        int first, bytes, rows;
+        const char *says;
+    } cases[] = {
+        { 1, 1, 0, 0, "split 1, bytes 37 to 68: " },  { 1, -8, 8, 0, "split 1, bytes 28 to 67: " },
+        { 1, 0, -8, 0, "split 1, bytes 36 to 59: " }, { 2, 0, 0, 1, "split 2, bytes 68 to 83: " },
+        { 0, 0, 0, -1, "split 0, bytes 4 to 35: " },  { 2, 0, -8, -1, "split 2, bytes 68 to 75: " },
+    };
+    (void)state;
+    put_rows("a.csv", 0, 10);
+    lb_table *t = lake_open("a.csv", NULL);
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++) {
+        lb_error err = LB_ERROR_INIT;
+        lb_splits *splits;
+        lake_ok(lb_table_splits(t, 32, &splits, &err), &err);
+        assert_int_equal(lb_splits_count(splits), 3);
+        lb_split_item *item = &splits->files[0].items[cases[i].split];
+        item->first_byte += (uint64_t)cases[i].first;
+        item->bytes += (uint64_t)cases[i].bytes;
+        item->rows += (uint64_t)cases[i].rows;
+        assert_int_equal(lb_splits_check(splits, &err), LB_CORRUPT);
+        if (strncmp(err.message, cases[i].says, strlen(cases[i].says)) != 0)
+            fail_msg("case %zu: %s", i, err.message);
+        assert_string_equal(err.path, "a.csv");
+        lb_splits_free(splits);
+    }
+    lb_close(t);
+}
+
 typedef struct told {
     size_t n, most;
     lb_part parts[8];
@@ -382,6 +452,8 @@ int main(void)
         LAKE_TEST(a_row_that_is_longer_than_the_others),
         LAKE_TEST(raw_records),
         LAKE_TEST(raw_line_ends_of_wide_text),
+        LAKE_TEST(a_format_that_only_scans),
+        LAKE_TEST(the_check_finds_wrong_splits),
         LAKE_TEST(explained),
         LAKE_TEST(many_threads_at_once),
         LAKE_TEST(splits_of_a_lake),
