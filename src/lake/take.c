@@ -297,7 +297,8 @@ static lb_status take_load(take *s, lb_error *err)
 
 typedef struct take_batch {
     take *s;
-    const lb_pick *picks;
+    size_t first_chunk, n_chunks; /* those that are picked from, and all between */
+    const lb_pick *picks;         /* chunks counted from the first */
     size_t n;
     struct ArrowArray *out;
 } take_batch;
@@ -306,16 +307,16 @@ static lb_status take_column(void *user, size_t i, lb_error *err)
 {
     take_batch *b = user;
     take *s = b->s;
-    const struct ArrowArray **columns = malloc((s->n_chunks + 1) * sizeof *columns);
+    const struct ArrowArray **columns = malloc((b->n_chunks + 1) * sizeof *columns);
 
     if (columns == NULL)
         return lb_fail_nomem(err);
-    for (size_t k = 0; k < s->n_chunks; k++)
-        columns[k] = s->chunks[k]->children[i];
+    for (size_t k = 0; k < b->n_chunks; k++)
+        columns[k] = s->chunks[b->first_chunk + k]->children[i];
     if (b->out->children[i]->release != NULL)
         b->out->children[i]->release(b->out->children[i]);
     lb_status status =
-        lb_array_gather(s->project.schema.children[i], columns, s->n_chunks, b->picks, b->n, b->out->children[i], err);
+        lb_array_gather(s->project.schema.children[i], columns, b->n_chunks, b->picks, b->n, b->out->children[i], err);
     free(columns);
     return status;
 }
@@ -334,12 +335,20 @@ static lb_status take_columns(take_batch *b, lb_error *err)
 static lb_status take_gather(take *s, size_t n, struct ArrowArray *out, lb_error *err)
 {
     lb_pick *picks = malloc(n * sizeof *picks + 1);
-    take_batch b = { s, picks, n, out };
+    uint32_t first = UINT32_MAX, last = 0;
 
     if (picks == NULL)
         return lb_fail_nomem(err);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         picks[i] = s->where[s->w.pick[s->given + i]];
+        first = LB_MIN(first, picks[i].chunk);
+        last = LB_MAX(last, picks[i].chunk);
+    }
+    for (size_t i = 0; i < n; i++)
+        picks[i].chunk -= first;
+    take_batch b = {
+        .s = s, .first_chunk = first, .n_chunks = (size_t)(last - first) + 1, .picks = picks, .n = n, .out = out
+    };
     int code = ArrowArrayInitFromSchema(out, &s->project.schema, NULL);
     if (code != NANOARROW_OK) {
         out->release = NULL;
