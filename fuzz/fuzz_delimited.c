@@ -168,6 +168,59 @@ static void check_windows(const input *in, const slow_text *slow, uint64_t skip)
     free(window);
 }
 
+/* Records that fit are passed over and others read, in one window. */
+static void check_fitting(const input *in, const slow_text *slow, size_t width, bool fewer)
+{
+    size_t record = 0;
+    delim_scanner s;
+
+    delim_scanner_init(&s, &in->dialect, NULL);
+    uint8_t *window = window_of(in, &s, NULL, 0, in->size);
+    for (;;) {
+        delim_skip_blank(&s);
+        size_t from = s.after;
+        uint64_t n = delim_skip_fitting(&s, 1 + in->count, width, fewer);
+        REQUIRE(n <= slow->n_records - record);
+        for (uint64_t i = 0; i < n; i++) {
+            size_t fields = slow->records[record + i].n_fields;
+            REQUIRE(fields == width || (fewer && fields < width));
+        }
+        record += n;
+        REQUIRE(s.after == (n == 0 ? from : slow->records[record - 1].after));
+        REQUIRE(s.lines_passed == lb_count_lines(window + from, s.after - from, false));
+        if (n == 1 + in->count)
+            continue;
+        if (next(&s) == DELIM_END)
+            break;
+        REQUIRE(record < slow->n_records);
+        same_record(&s, 0, slow, &slow->records[record++]);
+    }
+    REQUIRE(record == slow->n_records);
+    delim_scanner_free(&s);
+    free(window);
+}
+
+/* The index by vectors says what the one byte by byte says. */
+static void check_index(const input *in)
+{
+    delim_scanner fast, slow;
+
+    delim_scanner_init(&fast, &in->dialect, NULL);
+    uint8_t *window = window_of(in, &fast, NULL, 0, in->size);
+    slow = fast;
+    for (size_t at = 0; at < in->size; at += fast.n_blocks * LB_FIND_BLOCK) {
+        fast.base = slow.base = at;
+        delim_index(&fast);
+        delim_index_slow(&slow);
+        REQUIRE(fast.n_blocks == slow.n_blocks && fast.dirty_to >= slow.dirty_to);
+        REQUIRE(memcmp(fast.separators, slow.separators, fast.n_blocks * sizeof *fast.separators) == 0);
+        REQUIRE(memcmp(fast.breaks, slow.breaks, fast.n_blocks * sizeof *fast.breaks) == 0);
+        REQUIRE(memcmp(fast.lines, slow.lines, fast.n_blocks * sizeof *fast.lines) == 0);
+    }
+    REQUIRE(fast.carry.quoted == slow.carry.quoted);
+    free(window);
+}
+
 static void check_tokens(const input *in)
 {
     const slow_dialect d = { in->dialect.delimiter, in->dialect.delimiter_size, in->dialect.quote, in->dialect.escape };
@@ -176,6 +229,9 @@ static void check_tokens(const input *in)
     for (uint64_t skip = 0; skip < 3; skip++)
         check_windows(in, &slow, skip);
     check_windows(in, &slow, 3 + in->count);
+    check_fitting(in, &slow, slow.n_records == 0 ? 1 : slow.records[0].n_fields, false);
+    check_fitting(in, &slow, 1 + in->first, true);
+    check_index(in);
     slow_free(&slow);
 }
 

@@ -10,6 +10,7 @@ struct lb_registry;
 
 struct lb_context {
     unsigned threads;
+    _Atomic unsigned helping; /* threads at work beside those that called the library; less than `threads` */
     lb_budget budget;
     _Atomic bool cancelled;
     lb_progress_fn progress;

@@ -4,97 +4,156 @@
 
 #include "base/cpu.h"
 
-lb_byte_set lb_byte_set_of(const uint8_t *bytes, size_t count)
+void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
 {
-    lb_byte_set set;
-
-    for (size_t i = 0; i < LB_FIND_BYTES; i++)
-        set.bytes[i] = bytes[i < count ? i : 0];
-    return set;
+    for (size_t b = 0; b < blocks; b++)
+        for (unsigned v = 0; v < n; v++) {
+            uint64_t found = 0;
+            for (unsigned i = 0; i < LB_FIND_BLOCK; i++)
+                found |= (uint64_t)(p[b * LB_FIND_BLOCK + i] == values[v]) << i;
+            *out++ = found;
+        }
 }
 
-uint64_t lb_find64_scalar(const uint8_t *p, const lb_byte_set *set)
-{
-    uint64_t found = 0;
+/* The loop over values is unrolled for each count, so that the wanted values stay in registers. */
+#define FIND_FOR_EACH_COUNT(body)        \
+    switch (n) {                         \
+    case 1:                              \
+        body(p, blocks, values, 1, out); \
+        break;                           \
+    case 2:                              \
+        body(p, blocks, values, 2, out); \
+        break;                           \
+    case 3:                              \
+        body(p, blocks, values, 3, out); \
+        break;                           \
+    case 4:                              \
+        body(p, blocks, values, 4, out); \
+        break;                           \
+    case 5:                              \
+        body(p, blocks, values, 5, out); \
+        break;                           \
+    default:                             \
+        body(p, blocks, values, 6, out); \
+        break;                           \
+    }
 
-    for (unsigned i = 0; i < LB_FIND_BLOCK; i++)
-        for (unsigned k = 0; k < LB_FIND_BYTES; k++)
-            found |= (uint64_t)(p[i] == set->bytes[k]) << i;
-    return found;
-}
+#define FIND_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-static uint64_t find64_sse2(const uint8_t *p, const lb_byte_set *set)
+FIND_INLINE void find_sse2_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
 {
-    uint64_t found = 0;
-
-    for (unsigned i = 0; i < LB_FIND_BLOCK; i += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i)), hit = _mm_setzero_si128();
-        for (unsigned k = 0; k < LB_FIND_BYTES; k++)
-            hit = _mm_or_si128(hit, _mm_cmpeq_epi8(v, _mm_set1_epi8((char)set->bytes[k])));
-        found |= (uint64_t)(uint32_t)_mm_movemask_epi8(hit) << i;
-    }
-    return found;
+    for (size_t b = 0; b < blocks; b++, p += LB_FIND_BLOCK, out += n)
+        for (unsigned v = 0; v < n; v++) {
+            const __m128i want = _mm_set1_epi8((char)values[v]);
+            uint64_t found = 0;
+            for (unsigned i = 0; i < LB_FIND_BLOCK; i += 16) {
+                __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+                found |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, want)) << i;
+            }
+            out[v] = found;
+        }
 }
 
-__attribute__((target("avx2"))) static uint64_t find64_avx2(const uint8_t *p, const lb_byte_set *set)
-{
-    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
-    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-    __m256i hit_a = _mm256_setzero_si256(), hit_b = hit_a;
+static void find_sse2(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
+                      uint64_t *out){ FIND_FOR_EACH_COUNT(find_sse2_body) }
 
-    for (unsigned k = 0; k < LB_FIND_BYTES; k++) {
-        __m256i want = _mm256_set1_epi8((char)set->bytes[k]);
-        hit_a = _mm256_or_si256(hit_a, _mm256_cmpeq_epi8(a, want));
-        hit_b = _mm256_or_si256(hit_b, _mm256_cmpeq_epi8(b, want));
+#define FIND_AVX2 __attribute__((target("avx2")))
+
+FIND_AVX2 FIND_INLINE
+    void find_avx2_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
+{
+    __m256i want[LB_FIND_VALUES];
+
+    for (unsigned v = 0; v < n; v++)
+        want[v] = _mm256_set1_epi8((char)values[v]);
+    for (size_t b = 0; b < blocks; b++, p += LB_FIND_BLOCK, out += n) {
+        __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)p);
+        __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+        for (unsigned v = 0; v < n; v++) {
+            uint32_t l = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, want[v]));
+            uint32_t h = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, want[v]));
+            out[v] = l | (uint64_t)h << 32;
+        }
     }
-    return (uint64_t)(uint32_t)_mm256_movemask_epi8(hit_a) | (uint64_t)(uint32_t)_mm256_movemask_epi8(hit_b) << 32;
 }
 
-static lb_find64_fn find_choose(void)
+FIND_AVX2 static void find_avx2(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
+                                uint64_t *out){ FIND_FOR_EACH_COUNT(find_avx2_body) }
+
+#define FIND_AVX512 __attribute__((target("avx512f,avx512bw")))
+
+FIND_AVX512 FIND_INLINE
+    void find_avx512_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
 {
-    return (lb_cpu() & LB_CPU_AVX2) != 0 ? find64_avx2 : find64_sse2;
+    __m512i want[LB_FIND_VALUES];
+
+    for (unsigned v = 0; v < n; v++)
+        want[v] = _mm512_set1_epi8((char)values[v]);
+    for (size_t b = 0; b < blocks; b++, p += LB_FIND_BLOCK, out += n) {
+        __m512i bytes = _mm512_loadu_si512((const void *)p);
+        for (unsigned v = 0; v < n; v++)
+            out[v] = _mm512_cmpeq_epi8_mask(bytes, want[v]);
+    }
+}
+
+FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
+{
+    FIND_FOR_EACH_COUNT(find_avx512_body)
+}
+
+static lb_find_fn find_choose(void)
+{
+    if ((lb_cpu() & LB_CPU_AVX512) != 0)
+        return find_avx512;
+    return (lb_cpu() & LB_CPU_AVX2) != 0 ? find_avx2 : find_sse2;
 }
 
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 
-static uint64_t find64_neon(const uint8_t *p, const lb_byte_set *set)
+FIND_INLINE void find_neon_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
 {
     static const uint8_t weights[16] = { 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128 };
-    uint8x16_t weight = vld1q_u8(weights), sum[4];
+    const uint8x16_t weight = vld1q_u8(weights);
 
-    for (unsigned i = 0; i < 4; i++) {
-        uint8x16_t v = vld1q_u8(p + 16 * i), hit = vdupq_n_u8(0);
-        for (unsigned k = 0; k < LB_FIND_BYTES; k++)
-            hit = vorrq_u8(hit, vceqq_u8(v, vdupq_n_u8(set->bytes[k])));
-        sum[i] = vandq_u8(hit, weight);
-    }
-    uint8x16_t pair = vpaddq_u8(vpaddq_u8(sum[0], sum[1]), vpaddq_u8(sum[2], sum[3]));
-    pair = vpaddq_u8(pair, pair);
-    return vgetq_lane_u64(vreinterpretq_u64_u8(pair), 0);
+    for (size_t b = 0; b < blocks; b++, p += LB_FIND_BLOCK, out += n)
+        for (unsigned v = 0; v < n; v++) {
+            const uint8x16_t want = vdupq_n_u8(values[v]);
+            uint8x16_t sum[4];
+            for (unsigned i = 0; i < 4; i++)
+                sum[i] = vandq_u8(vceqq_u8(vld1q_u8(p + 16 * i), want), weight);
+            uint8x16_t pair = vpaddq_u8(vpaddq_u8(sum[0], sum[1]), vpaddq_u8(sum[2], sum[3]));
+            pair = vpaddq_u8(pair, pair);
+            out[v] = vgetq_lane_u64(vreinterpretq_u64_u8(pair), 0);
+        }
 }
 
-static lb_find64_fn find_choose(void)
+static void find_neon(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out)
 {
-    return (lb_cpu() & LB_CPU_NEON) != 0 ? find64_neon : lb_find64_scalar;
+    FIND_FOR_EACH_COUNT(find_neon_body)
+}
+
+static lb_find_fn find_choose(void)
+{
+    return (lb_cpu() & LB_CPU_NEON) != 0 ? find_neon : lb_find_scalar;
 }
 
 #else
 
-static lb_find64_fn find_choose(void)
+static lb_find_fn find_choose(void)
 {
-    return lb_find64_scalar;
+    return lb_find_scalar;
 }
 
 #endif
 
-lb_find64_fn lb_find64(void)
+lb_find_fn lb_find_values(void)
 {
-    static _Atomic(lb_find64_fn) chosen;
-    lb_find64_fn f = atomic_load_explicit(&chosen, memory_order_relaxed);
+    static _Atomic(lb_find_fn) chosen;
+    lb_find_fn f = atomic_load_explicit(&chosen, memory_order_relaxed);
 
     if (f == NULL) {
         f = find_choose();

@@ -6,23 +6,16 @@
 #include <stdint.h>
 
 #define LB_FIND_BLOCK 64
-#define LB_FIND_BYTES 6
+#define LB_FIND_VALUES 6
 
-/* Up to six byte values; the unused places repeat the first. */
-typedef struct lb_byte_set {
-    uint8_t bytes[LB_FIND_BYTES];
-} lb_byte_set;
-
-/* `count` values, at least 1; what passes LB_FIND_BYTES is dropped. */
-lb_byte_set lb_byte_set_of(const uint8_t *bytes, size_t count);
-
-/* Bit i of the answer says whether p[i] is in the set. Reads exactly 64 bytes. */
-typedef uint64_t (*lb_find64_fn)(const uint8_t *p, const lb_byte_set *set);
+/* For each of `blocks` blocks of 64 bytes and each of `n` byte values (1 to LB_FIND_VALUES) a word of 64 bits:
+ * bit i of out[b * n + v] says whether p[64 * b + i] is values[v]. Reads exactly 64 * blocks bytes. */
+typedef void (*lb_find_fn)(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out);
 
 /* The fastest one for this machine; all give the same bits. */
-lb_find64_fn lb_find64(void);
+lb_find_fn lb_find_values(void);
 
 /* The definition, byte by byte: the oracle of the others. */
-uint64_t lb_find64_scalar(const uint8_t *p, const lb_byte_set *set);
+void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out);
 
 #endif

@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/cpu.h"
+#include "base/hash_wide.h"
 #include "blake3.h"
 
 struct lb_xxh3 {
@@ -43,8 +45,20 @@ void lb_xxh3_reset(lb_xxh3 *h)
 
 void lb_xxh3_update(lb_xxh3 *h, const void *bytes, size_t size)
 {
-    if (size != 0)
-        (void)XXH3_128bits_update(&h->state, bytes, size);
+    if (size == 0)
+        return;
+#if defined(LB_HASH_WIDE)
+    unsigned cpu = lb_cpu();
+    if ((cpu & LB_CPU_AVX512) != 0) {
+        lb_xxh3_update_avx512(&h->state, bytes, size);
+        return;
+    }
+    if ((cpu & LB_CPU_AVX2) != 0) {
+        lb_xxh3_update_avx2(&h->state, bytes, size);
+        return;
+    }
+#endif
+    (void)XXH3_128bits_update(&h->state, bytes, size);
 }
 
 void lb_xxh3_digest(const lb_xxh3 *h, uint8_t out[LB_XXH3_SIZE])

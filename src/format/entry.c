@@ -94,6 +94,36 @@ uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row)
     return low - 1;
 }
 
+/* Blocks of a run. */
+static uint64_t blocks_of_run(const lb_blocks *b)
+{
+    uint64_t by_rows = LB_RUN_ROWS / LB_MAX(b->row_count[0], 1),
+             by_bytes = b->total_byte_size == NULL ? UINT64_MAX : LB_RUN_BYTES / LB_MAX(b->total_byte_size[0], 1);
+
+    return LB_MAX(LB_MIN(by_rows, by_bytes), 1);
+}
+
+uint64_t lb_blocks_border(const lb_blocks *b, uint64_t row)
+{
+    uint64_t block = lb_blocks_find(b, row), run;
+
+    if (block == UINT64_MAX)
+        return UINT64_MAX;
+    run = blocks_of_run(b);
+    block += run - block % run;
+    return block < b->count && b->first_row[block] > row ? b->first_row[block] : UINT64_MAX;
+}
+
+uint64_t lb_blocks_run_bytes(const lb_blocks *b)
+{
+    uint64_t bytes = 0;
+
+    if (b->count == 0 || b->total_byte_size == NULL)
+        return LB_RUN_BYTES;
+    (void)__builtin_mul_overflow(b->total_byte_size[0], blocks_of_run(b), &bytes);
+    return LB_MAX(bytes, LB_RUN_BYTES);
+}
+
 /* ---------------------------------------------------------------- copying */
 
 /* A copy under way: after the first failure the rest does nothing. */

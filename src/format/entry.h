@@ -111,6 +111,15 @@ void lb_block_builder_free(lb_block_builder *b);
 /* Block that holds a row: index, or UINT64_MAX where none does. Binary search; safe on any contents. */
 uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row);
 
+/* Blocks in runs of LB_RUN_ROWS rows or LB_RUN_BYTES bytes, whichever is less, but of one block at least: so many are read by one
+ * thread. The size of the first block tells how many those are. A batch of rows never crosses the border of two runs, so that
+ * batches do not depend on who read them. Gives the first row behind `row` that begins a run; UINT64_MAX: none does. */
+#define LB_RUN_ROWS 65536
+#define LB_RUN_BYTES ((uint64_t)8 << 20)
+uint64_t lb_blocks_border(const lb_blocks *blocks, uint64_t row);
+/* About the most bytes that a run has in the file. */
+uint64_t lb_blocks_run_bytes(const lb_blocks *blocks);
+
 /* Copy everything an entry points to into an arena, so that it outlives where it came from. */
 lb_status lb_entry_copy(const lb_entry *from, lb_arena *arena, lb_entry *out, lb_error *err);
 

@@ -32,6 +32,7 @@ typedef struct lb_survey_options {
     lb_tap_fn tap;
     void *tap_user;
     size_t chunk; /* bytes read at a time; 0: the format's choice. Results do not depend on it */
+    size_t part;  /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
 } lb_survey_options;
 
 typedef struct lb_wanted {
@@ -83,7 +84,7 @@ struct lb_format {
                         lb_error *err);
 
     /* Rows as a pull stream of batches with the wanted columns; the reader was opened with a known entry that has a schema.
-     * Rows past the end are left out. Errors while pulling come from the stream; STALE where a block does not begin as the
+     * Batches end at lb_blocks_border. Rows past the end are left out. Errors while pulling come from the stream; STALE where a block does not begin as the
      * entry says. Never decodes more than a block before the first row, and the batch. */
     lb_status (*scan)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 

@@ -125,8 +125,24 @@ lb_status lb_text_open(lb_text *t, lb_context *cx, lb_store *store, uint64_t off
     return LB_OK;
 }
 
-void lb_text_tap(lb_text *t, lb_tap_fn tap, void *user)
+void lb_text_lend(lb_text *t, lb_context *cx, lb_store *store, const uint8_t *data, size_t size, uint64_t offset)
 {
+    *t = (lb_text){ .cx = cx,
+                    .store = store,
+                    .data = data,
+                    .size = size,
+                    .end = true,
+                    .bad_at = UINT64_MAX,
+                    .opened_at = offset,
+                    .next_offset = offset + size };
+    lb_buf_init(&t->window, text_budget(t));
+    lb_buf_init(&t->raw, text_budget(t));
+    lb_buf_init(&t->pieces, text_budget(t));
+}
+
+void lb_text_tap(lb_text *t, bool before, lb_tap_fn tap, void *user)
+{
+    t->tapped = !before;
     t->tap = tap;
     t->tap_user = user;
 }

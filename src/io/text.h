@@ -47,7 +47,12 @@ typedef struct lb_text {
  * (encoding). */
 lb_status lb_text_open(lb_text *t, lb_context *cx, lb_store *store, uint64_t offset, const char *encoding, size_t chunk,
                        lb_error *err);
-void lb_text_tap(lb_text *t, lb_tap_fn tap, void *user); /* before the first lb_text_more */
+/* Before the first lb_text_more. `before`: the bytes of the store that lie before the opening offset are given as well. */
+void lb_text_tap(lb_text *t, bool before, lb_tap_fn tap, void *user);
+
+/* A text that is at hand as a whole: `data`, lent, is valid UTF-8, the store's bytes from `offset` on, and has
+ * LB_TEXT_PADDING readable bytes behind it. Nothing is read from the store. */
+void lb_text_lend(lb_text *t, lb_context *cx, lb_store *store, const uint8_t *data, size_t size, uint64_t offset);
 void lb_text_close(lb_text *t);
 
 /* Drop the first `used` bytes of the window and read on: the window grows by at least one byte, or `end` is set.

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "column/stream.h"
+#include "lake/ahead.h"
 #include "lake/project.h"
 
 typedef struct slice {
@@ -42,7 +43,7 @@ static lb_status slice_scan_part(slice *s, lb_error *err)
                              .count = s->part_end - s->at,
                              .n_columns = s->columns.n_wanted,
                              .columns = s->columns.wanted };
-    return s->data->format->scan(s->data->reader, &range, &s->stream, err);
+    return lb_scan_ahead(s->data, &range, &s->stream, err);
 }
 
 /* A single file that is no longer the one its entry tells of is read once more without it. */

@@ -1,4 +1,4 @@
-/* Finding bytes in a block of 64: every body that the processor can run says what the plain one says. */
+/* Finding bytes in blocks of 64: every body that the processor can run says what the plain one says. */
 #include "base/find.h"
 
 #include <setjmp.h>
@@ -20,66 +20,73 @@ static uint64_t random_next(uint64_t *state)
     return *state;
 }
 
-static void find_fills_a_set(void **state)
-{
-    static const uint8_t bytes[] = { 'a', 'b', 'c', 'd', 'e', 'f', 'g' };
-    lb_byte_set one = lb_byte_set_of(bytes, 1), two = lb_byte_set_of(bytes, 2), seven = lb_byte_set_of(bytes, 7);
-
-    (void)state;
-    assert_memory_equal(one.bytes, "aaaaaa", 6);
-    assert_memory_equal(two.bytes, "abaaaa", 6);
-    assert_memory_equal(seven.bytes, "abcdef", 6);
-}
-
-/* Each byte value at each place, alone in a block of its opposite. */
-static bool every_byte_agrees(lb_find64_fn find)
+/* Each byte value at each place, alone in a block of its opposite; the block ends where its memory does. */
+static bool every_byte_agrees(lb_find_fn find)
 {
     uint8_t block[LB_FIND_BLOCK];
+    uint64_t found;
 
     for (unsigned value = 0; value < 256; value++) {
-        uint8_t wanted = (uint8_t)value;
-        lb_byte_set set = lb_byte_set_of(&wanted, 1);
+        const uint8_t wanted = (uint8_t)value;
         memset(block, wanted ^ 0xff, sizeof block);
-        if (find(block, &set) != 0)
+        find(block, 1, &wanted, 1, &found);
+        if (found != 0)
             return false;
         for (unsigned i = 0; i < LB_FIND_BLOCK; i++) {
             block[i] = wanted;
-            if (find(block, &set) != (uint64_t)1 << i)
+            find(block, 1, &wanted, 1, &found);
+            if (found != (uint64_t)1 << i)
                 return false;
             block[i] = (uint8_t)(wanted + 1); /* a neighbour in value is another byte */
-            if (find(block, &set) != 0)
+            find(block, 1, &wanted, 1, &found);
+            if (found != 0)
                 return false;
             block[i] = wanted ^ 0xff;
         }
         memset(block, wanted, sizeof block);
-        if (find(block, &set) != UINT64_MAX)
+        find(block, 1, &wanted, 1, &found);
+        if (found != UINT64_MAX)
             return false;
     }
     return true;
 }
 
-/* Random blocks at every alignment, sets of 1 to 6 bytes, against a definition written here once more. */
-static bool random_blocks_agree(lb_find64_fn find)
+/* The definition, written here once more. */
+static bool words_are_right(const uint8_t *bytes, size_t blocks, const uint8_t *values, unsigned n,
+                            const uint64_t *words)
 {
-    uint64_t random = 42;
+    for (size_t b = 0; b < blocks; b++)
+        for (unsigned v = 0; v < n; v++) {
+            uint64_t want = 0;
+            for (unsigned i = 0; i < LB_FIND_BLOCK; i++)
+                want |= (uint64_t)(bytes[b * LB_FIND_BLOCK + i] == values[v]) << i;
+            if (words[b * n + v] != want)
+                return false;
+        }
+    return true;
+}
+
+/* Random runs of blocks at every alignment, for 1 to 6 values. */
+static bool random_blocks_agree(lb_find_fn find)
+{
+    enum { MOST = 5 };
+    uint64_t random = 42, words[MOST * LB_FIND_VALUES];
 
     for (int turn = 0; turn < 20000; turn++) {
-        size_t at = random_next(&random) % 64, n = 1 + random_next(&random) % LB_FIND_BYTES;
-        uint8_t range = (uint8_t)(random_next(&random) % 255 + 1), wanted[LB_FIND_BYTES],
-                *block = malloc(at + LB_FIND_BLOCK);
-        uint64_t want = 0;
-        if (block == NULL)
+        size_t at = random_next(&random) % 64, blocks = random_next(&random) % (MOST + 1),
+               size = at + blocks * LB_FIND_BLOCK;
+        unsigned n = 1 + (unsigned)(random_next(&random) % LB_FIND_VALUES);
+        uint8_t range = (uint8_t)(random_next(&random) % 255 + 1), values[LB_FIND_VALUES], *bytes = malloc(size + 1);
+        if (bytes == NULL)
             return false;
-        for (size_t i = 0; i < at + LB_FIND_BLOCK; i++)
-            block[i] = (uint8_t)(random_next(&random) % range + 256 - range);
-        for (size_t k = 0; k < n; k++)
-            wanted[k] = (uint8_t)(random_next(&random) % range + 256 - range);
-        for (unsigned i = 0; i < LB_FIND_BLOCK; i++)
-            want |= (uint64_t)(memchr(wanted, block[at + i], n) != NULL) << i;
-        lb_byte_set set = lb_byte_set_of(wanted, n);
-        bool same = find(block + at, &set) == want; /* the block ends where its memory does */
-        free(block);
-        if (!same)
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (uint8_t)(random_next(&random) % range + 256 - range);
+        for (size_t k = 0; k < LB_FIND_VALUES; k++)
+            values[k] = (uint8_t)(random_next(&random) % range + 256 - range);
+        find(bytes + at, blocks, values, n, words);
+        bool right = words_are_right(bytes + at, blocks, values, n, words);
+        free(bytes);
+        if (!right)
             return false;
     }
     return true;
@@ -88,8 +95,8 @@ static bool random_blocks_agree(lb_find64_fn find)
 static void find_plain(void **state)
 {
     (void)state;
-    assert_true(every_byte_agrees(lb_find64_scalar));
-    assert_true(random_blocks_agree(lb_find64_scalar));
+    assert_true(every_byte_agrees(lb_find_scalar));
+    assert_true(random_blocks_agree(lb_find_scalar));
 }
 
 /* The choice is made once a process, so each one has a process of its own. */
@@ -104,7 +111,7 @@ static void find_on_each_processor(void **state)
         assert_true(child >= 0);
         if (child == 0) {
             bool good = setenv("LB_DISABLE_CPU", disabled[i], 1) == 0;
-            _exit(good && every_byte_agrees(lb_find64()) && random_blocks_agree(lb_find64()) ? 0 : 1);
+            _exit(good && every_byte_agrees(lb_find_values()) && random_blocks_agree(lb_find_values()) ? 0 : 1);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -115,7 +122,6 @@ static void find_on_each_processor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(find_fills_a_set),
         cmocka_unit_test(find_plain),
         cmocka_unit_test(find_on_each_processor),
     };

@@ -235,7 +235,7 @@ static void tap_sees_all(void **state)
             tapped seen = { .size = 0 };
             lb_text t;
             assert_int_equal(lb_text_open(&t, NULL, store, 3, encodings[e], chunk, NULL), LB_OK);
-            lb_text_tap(&t, tap, &seen);
+            lb_text_tap(&t, true, tap, &seen);
             while (!t.end)
                 assert_int_equal(lb_text_more(&t, t.size, NULL), LB_OK);
             assert_int_equal(seen.size, sizeof text - 1);

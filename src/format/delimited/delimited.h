@@ -15,6 +15,7 @@
 #include "base/find.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "base/number_plain.h"
 #include "format/format.h"
 
 /* ---- dialect */
@@ -46,19 +47,44 @@ typedef enum delim_step {
     DELIM_END     /* no further record; the text ends */
 } delim_step;
 
+/* Blocks of 64 bytes whose bits are known at a time. */
+#define DELIM_INDEX_BLOCKS 64
+
+/* What the bytes before a position make of those behind it. A byte is ordinary where it is not one of the first four. */
+typedef struct delim_carry {
+    bool quoted;   /* inside a quoted field */
+    bool edge;     /* a field begins: a quote here opens it */
+    bool closed;   /* behind the quote that closed a field: a quote here opens it again */
+    bool escaped;  /* behind an escape byte: what is here stands for itself */
+    bool cr;       /* behind a CR, wherever it stands: an LF here ends no further line */
+    unsigned skip; /* so many bytes more belong to the last delimiter */
+} delim_carry;
+
 typedef struct delim_scanner {
     const delim_dialect *dialect;
-    lb_find64_fn find;
-    lb_byte_set specials, breaks, quotes;
+    lb_find_fn find;
+    uint8_t values[5]; /* LF, CR, first byte of the delimiter, then quote and escape where there are any */
+    unsigned n_values;
+    bool plain; /* of this machine; counting bits is not fast */
 
     const uint8_t *data; /* the window, set by delim_window */
-    size_t size;
+    size_t size, limit;  /* what lies from `limit` on is not decided before more has been read */
     bool end;
-    size_t base;    /* block under the masks */
-    uint64_t mask;  /* special bytes of the block not yet passed */
-    size_t skip_to; /* special bytes before it stand for themselves */
+
+    /* Bit i of word b stands for the byte at base + 64 * b + i. */
+    size_t base, n_blocks;
+    uint64_t separators[DELIM_INDEX_BLOCKS]; /* delimiters (their first bytes) and line ends outside quotes */
+    uint64_t breaks[DELIM_INDEX_BLOCKS];     /* the line ends among them */
+    uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
+    size_t block;                            /* the block that `mask` is of */
+    uint64_t mask;                           /* its separators that were not passed */
+    size_t passed;                           /* those before it are not in `mask` any more */
+    delim_carry carry;                       /* behind the last block */
+    size_t dirty_to;                         /* from here on no quote or escape stands within a field */
 
     size_t start, stop, after; /* of the last record */
+    bool unfit;                /* the last delim_skip_fitting stopped before a record that does not fit */
+    uint64_t lines_passed;     /* physical lines that ended from where it began to s->after */
     delim_field *fields;
     size_t n_fields, cap_fields;
     lb_budget *budget;
@@ -76,6 +102,26 @@ lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err);
 /* Pass over up to `want` records without looking at their fields; says how many were passed whole. Fewer than wanted: the
  * window ends (s->start is where to go on from). */
 uint64_t delim_skip(delim_scanner *s, uint64_t want);
+
+/* Pass over line ends before the next record. */
+void delim_skip_blank(delim_scanner *s);
+
+/* At the beginning of a window that begins inside a record, inside quotes or in an unquoted field: pass on to where the next record
+ * begins, s->start. False: that is not in the window. */
+bool delim_skip_open(delim_scanner *s, bool quoted);
+
+/* As delim_skip from where a record begins, but stops as well before a record that has not `width` fields (`fewer`: that has more). s->after is behind
+ * the last record passed, s->start where the next one begins; one at the end of a text that no line end closes is left to
+ * delim_next. */
+uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool fewer);
+
+/* ---- the index under it (delimited_index.c) */
+
+/* Find the separators of the blocks from s->base on; s->carry is what stands before them, and afterwards behind them. */
+void delim_index(delim_scanner *s);
+
+/* The same, byte by byte: for delimiters of several bytes, and the oracle of the fast one. */
+void delim_index_slow(delim_scanner *s);
 
 /* Value of a dirty field: at most field->size bytes are written to `out`. */
 size_t delim_unescape(const delim_dialect *d, const delim_field *field, uint8_t *out);
@@ -96,6 +142,9 @@ typedef struct delim_records {
 /* Begin at an offset of the store where a record begins (or blank lines before one), as row `row` on line `line`. */
 lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
                              uint64_t offset, uint64_t row, uint64_t line, size_t chunk, lb_error *err);
+/* As that, over bytes of the store that are at hand and valid UTF-8; they begin at `offset` and end with a record. */
+void delim_records_lend(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
+                        const uint8_t *data, size_t size, uint64_t offset, uint64_t row, uint64_t line);
 void delim_records_close(delim_records *r);
 
 /* Pass over a byte-order mark where one stands; before the first record, at the beginning of the store. */
@@ -107,12 +156,19 @@ lb_status delim_records_next(delim_records *r, bool *got, lb_error *err);
 /* Pass over `count` records; *passed says how many there were. Text passed over is not checked. */
 lb_status delim_records_skip(delim_records *r, uint64_t count, uint64_t *passed, lb_error *err);
 
+/* Pass over up to `count` records that have `width` fields (`fewer`: or less), and mark the last one; stops before one that has
+ * not, or holds invalid text, or is the last of the text. */
+lb_status delim_records_skip_fitting(delim_records *r, uint64_t count, size_t width, bool fewer, uint64_t *passed,
+                                     lb_error *err);
+
 /* Physical line, from 1, and position in the text of the record just read; offset in the store of a position. */
 uint64_t delim_records_line(delim_records *r);
 static inline uint64_t delim_records_position(const delim_records *r)
 {
     return r->text.at + r->scan.start;
 }
+/* Offset in the store and line where the next record is looked for. */
+void delim_records_place(delim_records *r, uint64_t *offset, uint64_t *line);
 /* Mark where the record just read ends, and ask for the offset of that later, also when others were read since. */
 static inline void delim_records_mark(delim_records *r)
 {
@@ -170,16 +226,20 @@ typedef struct delim_column {
         int64_t seconds;
         uint32_t nanos;
     } min_at[3], max_at[3]; /* TIME, TIMESTAMP, UTC */
+    lb_text_bounds text;
     struct delim_digits {
         uint8_t size;
         char text[DELIM_DECIMAL_DIGITS + 3];
     } min_decimal, max_decimal; /* as written */
-    lb_text_bounds text;
 } delim_column;
 
 void delim_column_init(delim_column *c);
 
-/* Take in one value of the column that is not null. `stats`: keep the bounds of text, too. */
+/* Bytes that may be read behind a value, whatever stands there. Windows and delim_read_value see to them. */
+#define DELIM_VALUE_PADDING 32
+
+/* Take in one value of the column that is not null, with DELIM_VALUE_PADDING readable bytes behind it. `stats`: keep
+ * the bounds of text, too. */
 void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats);
 void delim_column_merge(delim_column *c, const delim_column *other);
 
@@ -188,12 +248,25 @@ uint64_t delim_column_values(const delim_column *c);
 
 /* What a field says: null, or a value without quotes and escapes. Typing and reading both ask here. */
 typedef struct delim_value {
-    lb_str text; /* in the window or in the scratch buffer: valid until the next one is read */
+    lb_str text; /* in the window or in the scratch buffer: valid until the next one is read; padded */
     bool null, quoted;
 } delim_value;
 
-lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
-                           lb_buf *scratch, delim_value *out, lb_error *err);
+/* The rest of delim_read_value, for a field with escapes or in a file with null words. */
+lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                               lb_buf *scratch, delim_value *out, lb_error *err);
+
+/* Errors: BUDGET, NOMEM (the scratch buffer). */
+static inline lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                                         lb_buf *scratch, delim_value *out, lb_error *err)
+{
+    out->text = (lb_str){ (const char *)field->p, field->size };
+    out->quoted = (field->flags & DELIM_QUOTED) != 0;
+    out->null = field->size == 0 && !out->quoted && !values->text;
+    if (__builtin_expect((field->flags & DELIM_DIRTY) == 0 && values->n_nulls == 0, 1))
+        return LB_OK;
+    return delim_read_odd_value(d, values, field, scratch, out, err);
+}
 
 /* Blanks around an unquoted value do not count when it is typed. */
 static inline lb_str delim_trim(lb_str v, bool quoted)
@@ -207,6 +280,17 @@ static inline lb_str delim_trim(lb_str v, bool quoted)
     while (v.size != 0 && (v.at[v.size - 1] == ' ' || v.at[v.size - 1] == '\t'))
         v.size--;
     return v;
+}
+
+/* `true` or `false` in any case? The value is padded. The bit that is set parts capitals from small letters. */
+static inline bool delim_parse_bool(lb_str v, bool *out)
+{
+    uint64_t word = lb_load8(v.at) | 0x2020202020202020;
+    bool yes = (v.size == 4) & ((word & 0xffffffff) == 0x65757274);    /* "eurt" */
+    bool no = (v.size == 5) & ((word & 0xffffffffff) == 0x65736c6166); /* "eslaf" */
+
+    *out = yes;
+    return yes | no;
 }
 
 /* The column's type in words: the join of all that was seen. */
@@ -271,7 +355,7 @@ typedef struct delim_scalar {
 /* Errors: USAGE: a type that text is not read as, saying which it is. */
 lb_status delim_target_of(const struct ArrowSchema *type, delim_target *out, lb_error *err);
 
-/* Read a value (trimmed; not of a DELIM_TEXT target). False: it does not read so. */
+/* Read a value (trimmed and padded; not of a DELIM_TEXT target). False: it does not read so. */
 bool delim_parse(const delim_target *t, lb_str v, delim_scalar *out);
 
 /* Is an empty quoted field the empty text or null under this target? */

@@ -3,6 +3,14 @@
 
 static const uint8_t records_bom[3] = { 0xEF, 0xBB, 0xBF };
 
+/* So many lines end between what was counted and a position of the window, which is not its beginning. */
+static void records_counted(delim_records *r, size_t to, uint64_t lines)
+{
+    r->line += lines;
+    r->counted_cr = r->text.data[to - 1] == '\r';
+    r->counted = r->text.at + to;
+}
+
 /* Count lines up to a position of the window. */
 static void records_count_lines(delim_records *r, size_t to)
 {
@@ -10,9 +18,7 @@ static void records_count_lines(delim_records *r, size_t to)
 
     if (position > r->counted) {
         size_t from = (size_t)(r->counted - r->text.at);
-        r->line += lb_count_lines(r->text.data + from, to - from, r->counted_cr);
-        r->counted_cr = r->text.data[to - 1] == '\r';
-        r->counted = position;
+        records_counted(r, to, lb_count_lines(r->text.data + from, to - from, r->counted_cr));
     }
 }
 
@@ -58,6 +64,15 @@ lb_status delim_records_open(delim_records *r, lb_context *cx, lb_store *store, 
     delim_scanner_init(&r->scan, dialect, &cx->budget);
     delim_window(&r->scan, r->text.data, r->text.size, r->text.end, 0);
     return LB_OK;
+}
+
+void delim_records_lend(delim_records *r, lb_context *cx, lb_store *store, const delim_dialect *dialect,
+                        const uint8_t *data, size_t size, uint64_t offset, uint64_t row, uint64_t line)
+{
+    *r = (delim_records){ .cx = cx, .row = row, .line = line, .mark_offset = offset };
+    lb_text_lend(&r->text, cx, store, data, size, offset);
+    delim_scanner_init(&r->scan, dialect, &cx->budget);
+    delim_window(&r->scan, data, size, true, 0);
 }
 
 void delim_records_close(delim_records *r)
@@ -113,10 +128,40 @@ lb_status delim_records_skip(delim_records *r, uint64_t count, uint64_t *passed,
     }
 }
 
+lb_status delim_records_skip_fitting(delim_records *r, uint64_t count, size_t width, bool fewer, uint64_t *passed,
+                                     lb_error *err)
+{
+    *passed = 0;
+    /* Text that is not valid is looked at record by record, and so is the last record. */
+    while (*passed < count && r->text.bad_at == UINT64_MAX) {
+        delim_skip_blank(&r->scan);
+        records_count_lines(r, r->scan.after);
+        uint64_t n = delim_skip_fitting(&r->scan, count - *passed, width, fewer);
+        *passed += n;
+        r->row += n;
+        if (n != 0) {
+            delim_records_mark(r);
+            records_counted(r, r->scan.after, r->scan.lines_passed);
+        }
+        bool drained = !r->scan.unfit && *passed < count;
+        if (!drained || r->text.end)
+            break;
+        LB_TRY(records_more(r, r->scan.start, err));
+    }
+    return LB_OK;
+}
+
 uint64_t delim_records_line(delim_records *r)
 {
     records_count_lines(r, r->scan.start);
     return r->line;
+}
+
+void delim_records_place(delim_records *r, uint64_t *offset, uint64_t *line)
+{
+    records_count_lines(r, r->scan.after);
+    *offset = lb_text_offset(&r->text, r->text.at + r->scan.after);
+    *line = r->line;
 }
 
 lb_where delim_records_where(delim_records *r)

@@ -5,7 +5,7 @@
 #include "column/stream.h"
 #include "format/delimited/delimited.h"
 
-#define SCAN_BATCH_ROWS 65536
+#define SCAN_BATCH_ROWS LB_RUN_ROWS
 #define SCAN_BATCH_BYTES ((uint64_t)32 << 20)
 
 /* A batch may have this part of the memory limit, where that is less: several streams are open at a time. */
@@ -326,8 +326,11 @@ static lb_status scan_record_next(scan *s, bool *got, lb_error *err)
 
 static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
 {
+    uint64_t row = s->records.row, border = lb_blocks_border(&s->r->known->blocks, row);
     size_t want = (size_t)LB_MIN(s->left, (uint64_t)s->batch_rows);
 
+    if (s->rows == NULL)
+        want = (size_t)LB_MIN((uint64_t)want, border - row);
     LB_TRY(scan_reserve(s, want, err));
     s->bytes = 0;
     for (*rows = 0; *rows < want && s->bytes + scan_fixed_bytes(s, *rows) < s->batch_bytes; (*rows)++) {

@@ -36,9 +36,20 @@ static lb_status state_put_text(lb_buf *out, const lb_text_bounds *t, lb_error *
 
 static lb_status state_put_column(lb_buf *out, const delim_column *c, lb_error *err)
 {
+    delim_column text;
     uint16_t kinds = 0;
-    uint8_t settled = c->settled, nanos = (uint8_t)(c->nanos[0] | c->nanos[1] << 1 | c->nanos[2] << 2);
 
+    /* Text, whatever follows: which kinds it was made of depends on who looked at how much before that was clear. */
+    if (c->settled) {
+        delim_column_init(&text);
+        text.settled = true;
+        text.nulls = c->nulls;
+        text.quoted_empty = c->quoted_empty;
+        text.text = c->text;
+        text.seen[DELIM_KIND_TEXT] = delim_column_values(c) - c->quoted_empty;
+        c = &text;
+    }
+    uint8_t settled = c->settled, nanos = (uint8_t)(c->nanos[0] | c->nanos[1] << 1 | c->nanos[2] << 2);
     for (unsigned k = 0; k < DELIM_KINDS; k++)
         kinds |= (uint16_t)((c->seen[k] != 0 ? 1u : 0u) << k);
     STATE_PUT(out, c->nulls);

@@ -2,65 +2,12 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "column/ipc.h"
-#include "format/delimited/delimited.h"
+#include "format/delimited/delimited_survey.h"
 
 #define SURVEY_STATE_ROWS 4096
 
-/* Bounds of values read as a declared type. */
-typedef struct survey_bounds {
-    bool any;
-    uint64_t nans;
-    delim_scalar min, max;
-} survey_bounds;
-
-/* A column that `--column` declares: every value must read so, and bounds are those of the declared type. */
-typedef struct survey_declared {
-    const char *type; /* words; NULL: not declared */
-    delim_target target;
-    survey_bounds bounds;
-} survey_declared;
-
-typedef struct survey_column {
-    lb_str name, original; /* original.at NULL: the name stands as it was */
-    delim_column seen;     /* its nulls are set by survey_count_nulls */
-    survey_declared declared;
-    bool bounds; /* statistics wanted */
-} survey_column;
-
-/* What a column of the open block has held so far. */
-typedef struct survey_block_column {
-    delim_column seen;
-    survey_bounds declared;
-} survey_block_column;
-
-typedef struct survey {
-    lb_reader *r;
-    const lb_survey_options *options;
-    lb_arena *arena; /* of the entry */
-    delim_records records;
-    lb_buf scratch;
-
-    delim_namer namer;
-    bool has_width;
-    size_t width;
-    survey_column *columns; /* `width` of them, in a buffer */
-    lb_buf column_bytes;
-    uint64_t data_start;
-
-    uint64_t rows;
-    lb_block block; /* open when block_rows > 0 */
-    uint64_t block_rows;
-    size_t block_width; /* columns that the open block has */
-    lb_block_builder blocks;
-    survey_block_column *open; /* `--stats block`: the open block's columns, in a buffer */
-    lb_buf open_bytes;
-    lb_buf closed;       /* those of closed blocks: a run for each block, as survey_close_columns puts it */
-    uint64_t n_closed;   /* columns in it */
-    lb_buf state;        /* the columns as they were when a block began, for delim_extend */
-    bool structure_only; /* all text, no statistics: values are not looked at */
-    bool sampled;
-} survey;
+/* Bytes read record by record before several threads are tried again, where something had to be read so. */
+#define SURVEY_PLAIN_BYTES ((uint64_t)16 << 20)
 
 /* ---------------------------------------------------------------- columns */
 
@@ -108,8 +55,7 @@ static lb_status survey_widen_block(survey *s, size_t more, lb_error *err)
     return LB_OK;
 }
 
-/* Columns up to `width`. */
-static lb_status survey_widen(survey *s, size_t width, lb_error *err)
+lb_status survey_widen(survey *s, size_t width, lb_error *err)
 {
     size_t more = width - s->width;
 
@@ -125,8 +71,7 @@ static lb_status survey_widen(survey *s, size_t width, lb_error *err)
     return LB_OK;
 }
 
-/* A row in which a column has no value is null there. Counted so, short records cost nothing for what they lack. */
-static void survey_count_nulls(survey *s)
+void survey_count_nulls(survey *s)
 {
     for (size_t i = 0; i < s->width && !s->structure_only; i++)
         s->columns[i].seen.nulls = s->rows - delim_column_values(&s->columns[i].seen);
@@ -174,6 +119,11 @@ static lb_status survey_start_hash(survey *s, lb_block *block, lb_error *err)
     uint8_t bytes[DELIM_START_BYTES];
     size_t want = LB_MIN(block->total_byte_size, sizeof bytes), got = 0;
 
+    if (s->block.n_bytes >= want) {
+        block->start_hash = lb_xxh3_64(s->block.bytes, want);
+        return LB_OK;
+    }
+
     LB_TRY(lb_store_read(s->r->store, block->first_byte, bytes, want, &got, err));
     if (got != want)
         return lb_fail(err, LB_STALE, LB_AT(block->first_byte), "the file became shorter while it was read");
@@ -210,9 +160,18 @@ static void survey_bound_scalar(const delim_target *t, survey_bounds *b, const d
     }
 }
 
+void survey_merge_bounds(const delim_target *t, survey_bounds *b, const survey_bounds *other)
+{
+    if (other->any) {
+        survey_bound_scalar(t, b, &other->min);
+        survey_bound_scalar(t, b, &other->max);
+    }
+    b->nans += other->nans;
+}
+
 /* Put the open block's columns away in few bytes, and begin them anew: u32 block  u64 columns  columns × (state of a column,
  * and for a declared one survey_bounds). Types are known at the end only, so what was seen is kept and not yet a statistic. */
-static lb_status survey_close_columns(survey *s, lb_error *err)
+static lb_status survey_close_columns(survey *s, uint64_t rows, lb_error *err)
 {
     uint32_t block = (uint32_t)(s->blocks.first_row.size / sizeof(uint64_t));
     uint64_t width = s->block_width;
@@ -224,16 +183,12 @@ static lb_status survey_close_columns(survey *s, lb_error *err)
     for (size_t i = 0; i < width; i++) {
         survey_block_column *open = &s->open[i];
         survey_declared *declared = &s->columns[i].declared;
-        open->seen.nulls = s->block_rows - delim_column_values(&open->seen);
+        open->seen.nulls = rows - delim_column_values(&open->seen);
         LB_TRY(delim_state_add(&s->closed, &open->seen, err));
         delim_column_merge(&s->columns[i].seen, &open->seen);
         if (declared->type != NULL) {
             LB_TRY(lb_buf_append(&s->closed, &open->declared, sizeof open->declared, err));
-            if (open->declared.any) {
-                survey_bound_scalar(&declared->target, &declared->bounds, &open->declared.min);
-                survey_bound_scalar(&declared->target, &declared->bounds, &open->declared.max);
-            }
-            declared->bounds.nans += open->declared.nans;
+            survey_merge_bounds(&declared->target, &declared->bounds, &open->declared);
         }
         *open = (survey_block_column){ .declared.any = false };
     }
@@ -241,16 +196,29 @@ static lb_status survey_close_columns(survey *s, lb_error *err)
     return LB_OK;
 }
 
-static lb_status survey_close_block(survey *s, lb_error *err)
+/* The open block ends before row `row`, at an offset. */
+static lb_status survey_close_block(survey *s, uint64_t row, uint64_t offset, lb_error *err)
 {
-    if (s->block_rows == 0)
+    lb_block block = { .first_row = s->block.first_row,
+                       .row_count = row - s->block.first_row,
+                       .first_line = s->block.first_line,
+                       .first_byte = s->block.first_byte,
+                       .total_byte_size = offset - s->block.first_byte };
+
+    if (!s->has_block)
         return LB_OK;
-    s->block.row_count = s->block_rows;
-    s->block.total_byte_size = delim_records_marked(&s->records) - s->block.first_byte;
-    LB_TRY(survey_start_hash(s, &s->block, err));
-    LB_TRY(survey_close_columns(s, err));
-    s->block_rows = 0;
-    return lb_block_builder_add(&s->blocks, &s->block, err);
+    s->has_block = false;
+    LB_TRY(survey_start_hash(s, &block, err));
+    LB_TRY(survey_close_columns(s, block.row_count, err));
+    return lb_block_builder_add(&s->blocks, &block, err);
+}
+
+lb_status survey_begin_block(survey *s, const survey_start *start, lb_error *err)
+{
+    LB_TRY(survey_close_block(s, start->first_row, start->before, err));
+    s->block = *start;
+    s->has_block = true;
+    return LB_OK;
 }
 
 /* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the rows alone. */
@@ -268,25 +236,39 @@ static bool survey_keeps_state(const survey *s)
            (s->r->options == NULL || s->r->options->n_columns == 0);
 }
 
-static lb_status survey_take_state(survey *s, lb_error *err)
+lb_status survey_take_state(survey *s, uint64_t row, lb_error *err)
 {
-    if (!survey_keeps_state(s) || s->rows % survey_state_rows(s) != 0)
+    if (!survey_keeps_state(s) || row % survey_state_rows(s) != 0)
         return LB_OK;
     survey_count_nulls(s);
-    LB_TRY(delim_state_begin(&s->state, s->rows, (uint32_t)s->width, err));
+    s->state_row = row;
+    LB_TRY(delim_state_begin(&s->state, row, (uint32_t)s->width, err));
     for (size_t i = 0; i < s->width; i++)
         LB_TRY(delim_state_add(&s->state, &s->columns[i].seen, err));
     return LB_OK;
 }
 
+void survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size)
+{
+    start->n_bytes = size < sizeof start->bytes ? 0 : sizeof start->bytes;
+    memcpy(start->bytes, at, start->n_bytes);
+}
+
 static lb_status survey_open_block(survey *s, lb_error *err)
 {
-    LB_TRY(survey_close_block(s, err));
-    LB_TRY(survey_take_state(s, err));
-    s->block = (lb_block){ .first_row = s->rows,
+    const delim_scanner *scan = &s->records.scan;
+    survey_start start = { .first_row = s->rows,
+                           .before = delim_records_marked(&s->records),
                            .first_line = delim_records_line(&s->records),
                            .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
-    return LB_OK;
+
+    if (s->records.text.encoding == NULL)
+        survey_keep_bytes(&start, scan->data + scan->start, scan->size - scan->start);
+    if (!s->part)
+        LB_TRY(survey_begin_block(s, &start, err));
+    else
+        LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
+    return survey_take_state(s, s->rows, err);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -347,16 +329,24 @@ static lb_status survey_value(survey *s, size_t column, const delim_value *v, lb
 static lb_status survey_values(survey *s, lb_error *err)
 {
     const delim_scanner *scan = &s->records.scan;
+    const delim_values *values = &s->r->values;
     delim_value v;
 
     for (size_t i = 0; i < scan->n_fields; i++) {
+        const delim_field *f = &scan->fields[i];
+        if (s->as_it_stands && f->flags == 0) {
+            if (f->size != 0)
+                delim_column_add(&s->columns[i].seen, (lb_str){ (const char *)f->p, f->size }, false, values,
+                                 s->columns[i].bounds);
+            continue;
+        }
         LB_TRY(delim_read_value(&s->r->dialect, &s->r->values, &scan->fields[i], &s->scratch, &v, err));
         LB_TRY(survey_value(s, i, &v, err));
     }
     return LB_OK;
 }
 
-static lb_status survey_record(survey *s, lb_error *err)
+lb_status survey_record(survey *s, lb_error *err)
 {
     size_t n = s->records.scan.n_fields;
 
@@ -369,7 +359,6 @@ static lb_status survey_record(survey *s, lb_error *err)
     if (!s->structure_only)
         LB_TRY(survey_values(s, err));
     s->rows++;
-    s->block_rows++;
     s->block_width = s->width;
     delim_records_mark(&s->records);
     return LB_OK;
@@ -387,12 +376,33 @@ static void survey_tell_unclosed(survey *s)
                 s->r->store->path, (unsigned long long)delim_records_line(&s->records));
 }
 
+/* Where only the structure is wanted, the records behind the first of a block need no look at their fields. */
+static lb_status survey_pass(survey *s, lb_error *err)
+{
+    uint64_t left = s->options->stride - s->rows % s->options->stride, passed;
+
+    if (!s->structure_only || s->options->sample_bytes != 0 || !s->has_block || left == s->options->stride)
+        return LB_OK;
+    LB_TRY(delim_records_skip_fitting(&s->records, left, s->width, s->r->dialect.ragged_null, &passed, err));
+    s->rows += passed;
+    return LB_OK;
+}
+
+/* Where several threads can read they do; what they leave is read record by record, and then they are asked again, ever more
+ * seldom where they found nothing to do. */
 static lb_status survey_rows(survey *s, lb_error *err)
 {
-    uint64_t sample = s->options->sample_bytes;
+    uint64_t sample = s->options->sample_bytes, plain = SURVEY_PLAIN_BYTES, again = 0;
     bool got;
 
     for (;;) {
+        if (s->has_width && s->records.text.at >= again) {
+            bool odd;
+            LB_TRY(survey_chunks(s, &odd, err));
+            plain = odd ? plain * 2 : SURVEY_PLAIN_BYTES;
+            again = s->records.text.at + plain;
+        }
+        LB_TRY(survey_pass(s, err));
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got)
             break;
@@ -403,270 +413,63 @@ static lb_status survey_rows(survey *s, lb_error *err)
             break;
         }
     }
-    return survey_close_block(s, err);
+    return survey_close_block(s, s->rows, delim_records_marked(&s->records), err);
 }
 
-/* ---------------------------------------------------------------- what comes of it */
+/* ---------------------------------------------------------------- the tap, and opening */
 
-static lb_status survey_declared_bounds(const delim_target *t, const survey_bounds *b, lb_arena *arena, lb_colstat *out,
-                                        lb_error *err)
+void survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size)
 {
-    if (t->storage == DELIM_DOUBLE) {
-        out->has_nan_count = true;
-        out->nan_count = b->nans;
-    }
-    if (!b->any)
-        return LB_OK;
-    switch (t->storage) {
-    case DELIM_UNSIGNED:
-        out->min_u = b->min.u;
-        out->max_u = b->max.u;
-        out->has |= LB_MIN_U | LB_MAX_U;
-        break;
-    case DELIM_DOUBLE:
-        out->min_f = b->min.f;
-        out->max_f = b->max.f;
-        out->has |= LB_MIN_F | LB_MAX_F;
-        break;
-    case DELIM_DECIMAL:
-        LB_TRY(delim_decimal_bytes(b->min.d, t->precision, arena, &out->min_b, err));
-        LB_TRY(delim_decimal_bytes(b->max.d, t->precision, arena, &out->max_b, err));
-        out->has |= LB_MIN_B | LB_MAX_B;
-        break;
-    default:
-        out->min_i = b->min.i;
-        out->max_i = b->max.i;
-        out->has |= LB_MIN_I | LB_MAX_I;
-        break;
-    }
+    uint64_t end = at + size;
+
+    if (s->options->tap == NULL || end <= s->tapped_to)
+        return;
+    size_t had = s->tapped_to > at ? (size_t)(s->tapped_to - at) : 0;
+    s->tapped_to = end;
+    s->options->tap(s->options->tap_user, bytes + had, size - had);
+}
+
+static void survey_tap(void *user, const uint8_t *bytes, size_t size)
+{
+    survey *s = user;
+    uint64_t at = s->tap_at;
+
+    s->tap_at += size;
+    survey_give_tap(s, at, bytes, size);
+}
+
+lb_status survey_open_records(survey *s, uint64_t offset, uint64_t line, lb_error *err)
+{
+    lb_reader *r = s->r;
+
+    LB_TRY(
+        delim_records_open(&s->records, r->cx, r->store, &r->dialect, offset, s->rows, line, s->options->chunk, err));
+    s->tap_at = offset;
+    lb_text_tap(&s->records.text, false, survey_tap, s);
     return LB_OK;
 }
 
-/* Statistics of a column, or of a part of it in one block. */
-static lb_status survey_column_stats(const survey *s, const survey_column *c, const char *type,
-                                     const delim_column *seen, const survey_bounds *bounds, lb_colstat *out,
-                                     lb_error *err)
-{
-    bool declared = c->declared.type != NULL && c->declared.target.storage != DELIM_TEXT;
+/* ---------------------------------------------------------------- beginning and ending */
 
-    LB_TRY(delim_column_stats(seen, c->name, type, c->bounds && !declared, s->arena, out, err));
-    return c->bounds && declared ? survey_declared_bounds(&c->declared.target, bounds, s->arena, out, err) : LB_OK;
-}
-
-static lb_status survey_field(survey *s, struct ArrowSchema *field, const survey_column *c, const char **type,
-                              lb_error *err)
-{
-    char words[DELIM_TYPE_TEXT];
-
-    if (c->declared.type == NULL)
-        delim_column_type(&c->seen, &s->r->values, words);
-    *type = lb_arena_copy(s->arena, lb_str_of(c->declared.type != NULL ? c->declared.type : words));
-    if (*type == NULL)
-        return lb_arena_fail(s->arena, err);
-    field->release(field);
-    LB_TRY(lb_type_of_words(*type, field, err));
-    LB_TRY(lb_schema_set_name(field, c->name, err));
-    if (c->original.at != NULL)
-        LB_TRY(lb_schema_set_meta(field, LB_META_ORIGINAL_NAME, c->original, err));
-    if (c->declared.type != NULL)
-        return lb_schema_set_meta(field, LB_META_DECLARED, LB_STR("true"), err);
-    if (delim_column_is_wide(&c->seen, *type))
-        LB_TRY(lb_schema_set_meta(field, LB_META_WIDE, LB_STR("true"), err));
-    bool negative = strcmp(*type, "int64") == 0 && c->seen.seen[DELIM_KIND_INT] != 0 && c->seen.min_i < 0;
-    return negative ? lb_schema_set_meta(field, LB_META_NEGATIVE, LB_STR("true"), err) : LB_OK;
-}
-
-static lb_status survey_keep_schema(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
-{
-    lb_buf bytes;
-
-    lb_buf_init(&bytes, s->arena->budget);
-    lb_status status = lb_ipc_encode_schema(schema, &bytes, err);
-    if (status == LB_OK) {
-        out->arrow_schema = (lb_str){ lb_arena_dup(s->arena, bytes.data, bytes.size), bytes.size };
-        if (out->arrow_schema.at == NULL)
-            status = lb_arena_fail(s->arena, err);
-    }
-    lb_buf_free(&bytes);
-    return status;
-}
-
-static lb_status survey_fields(survey *s, struct ArrowSchema *schema, lb_entry *out, lb_error *err)
-{
-    out->columns.items = lb_arena_alloc(s->arena, s->width, sizeof *out->columns.items);
-    if (out->columns.items == NULL)
-        return lb_arena_fail(s->arena, err);
-    for (size_t i = 0; i < s->width; i++) {
-        const survey_column *c = &s->columns[i];
-        lb_colstat *stat = &out->columns.items[out->columns.count];
-        const char *type;
-        LB_TRY(survey_field(s, schema->children[i], c, &type, err));
-        if (!c->bounds)
-            continue;
-        LB_TRY(survey_column_stats(s, c, type, &c->seen, &c->declared.bounds, stat, err));
-        out->columns.count++;
-    }
-    return LB_OK;
-}
-
-/* Types of the schema's columns in words. */
-static lb_status survey_types(survey *s, const struct ArrowSchema *schema, const char ***out, lb_error *err)
-{
-    const char **types = lb_arena_alloc(s->arena, s->width, sizeof *types);
-
-    *out = types;
-    for (size_t i = 0; types != NULL && i < s->width; i++) {
-        lb_buf words;
-        lb_buf_init(&words, s->arena->budget);
-        lb_status status = lb_type_words(schema->children[i], false, &words, err);
-        if (status == LB_OK)
-            types[i] = lb_arena_copy(s->arena, (lb_str){ (const char *)words.data, words.size });
-        lb_buf_free(&words);
-        LB_TRY(status);
-        if (types[i] == NULL)
-            return lb_arena_fail(s->arena, err);
-    }
-    return types == NULL ? lb_arena_fail(s->arena, err) : LB_OK;
-}
-
-/* The columns of one closed block, from where survey_close_columns put them. */
-static lb_status survey_block_stats(survey *s, lb_cursor *c, const char *const *types, lb_entry *out, uint32_t *blocks,
-                                    uint32_t *columns, lb_error *err)
-{
-    uint32_t block = lb_cursor_u32(c);
-    uint64_t width = lb_cursor_u64(c);
-
-    if (c->bad || width == 0 || width > s->width)
-        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "what was kept of a block does not read");
-    for (uint64_t i = 0; i < width; i++) {
-        survey_block_column closed = { .declared.any = false };
-        bool read = delim_state_next(c, &closed.seen);
-        if (s->columns[i].declared.type != NULL) {
-            const uint8_t *bounds = lb_cursor_take(c, sizeof closed.declared);
-            if (bounds != NULL)
-                memcpy(&closed.declared, bounds, sizeof closed.declared);
-        }
-        if (!read || c->bad)
-            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "what was kept of block %u does not read", block);
-        uint64_t at = out->block_columns.count++;
-        lb_colstat *stat = &out->block_columns.items[at];
-        blocks[at] = block;
-        columns[at] = (uint32_t)i;
-        LB_TRY(survey_column_stats(s, &s->columns[i], types[i], &closed.seen, &closed.declared, stat, err));
-    }
-    return LB_OK;
-}
-
-/* Statistics of blocks, under the types that the whole file gave. */
-static lb_status survey_all_block_stats(survey *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
-{
-    size_t n = (size_t)s->n_closed;
-    uint32_t *blocks = lb_arena_alloc(s->arena, n, sizeof *blocks);
-    uint32_t *columns = lb_arena_alloc(s->arena, n, sizeof *columns);
-    const char **types;
-    lb_cursor c;
-
-    out->block_columns.items = lb_arena_alloc(s->arena, n, sizeof *out->block_columns.items);
-    if (blocks == NULL || columns == NULL || out->block_columns.items == NULL)
-        return lb_arena_fail(s->arena, err);
-    LB_TRY(survey_types(s, schema, &types, err));
-    lb_cursor_init(&c, s->closed.data, s->closed.size, 0);
-    while (out->block_columns.count < n)
-        LB_TRY(survey_block_stats(s, &c, types, out, blocks, columns, err));
-    out->block_of_column = blocks;
-    out->column_of_column = columns;
-    return LB_OK;
-}
-
-static void survey_check_declared(const survey *s, const struct ArrowSchema *schema)
-{
-    const lb_read_options *o = s->r->options;
-
-    for (size_t i = 0; o != NULL && i < o->n_columns; i++) {
-        bool found = false;
-        for (int64_t k = 0; k < schema->n_children; k++)
-            found |= strcmp(schema->children[k]->name, o->columns[i].name) == 0;
-        /* A lake's files need not all have a column that is declared for all of them. */
-        if (!found)
-            lb_note(s->r->cx, "%s has no column '%s', which --column declares", s->r->store->path, o->columns[i].name);
-    }
-}
-
-static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
-{
-    struct ArrowSchema schema = { 0 };
-
-    survey_count_nulls(s);
-    LB_TRY(lb_schema_struct(&schema, (int64_t)s->width, err));
-    lb_status status = survey_fields(s, &schema, out, err);
-    if (status == LB_OK)
-        survey_check_declared(s, &schema);
-    if (status == LB_OK && s->options->stats == LB_STATS_BLOCKS)
-        status = survey_all_block_stats(s, &schema, out, err);
-    if (status == LB_OK)
-        status = survey_keep_schema(s, &schema, out, err);
-    schema.release(&schema);
-    return status;
-}
-
-static lb_status survey_keep_dialect(survey *s, lb_entry *out, lb_error *err)
-{
-    const delim_dialect *d = &s->r->dialect;
-
-    out->has_dialect = true;
-    out->dialect =
-        (lb_dialect){ .delimiter = { lb_arena_dup(s->arena, d->delimiter, d->delimiter_size), d->delimiter_size },
-                      .quote = d->quote,
-                      .escape = d->escape,
-                      .has_header = d->has_header,
-                      .encoding = { lb_arena_copy(s->arena, lb_str_of(d->encoding)), strlen(d->encoding) },
-                      .ragged_null = d->ragged_null,
-                      .bom_bytes = (uint8_t)d->bom_bytes,
-                      .data_start = s->data_start,
-                      .sheet = -1,
-                      .header_row = -1 };
-    if (out->dialect.delimiter.at == NULL || out->dialect.encoding.at == NULL)
-        return lb_arena_fail(s->arena, err);
-    return LB_OK;
-}
-
-static lb_status survey_keep_state(survey *s, lb_entry *out, lb_error *err)
-{
-    if (s->state.size == 0)
-        return LB_OK;
-    out->open_state = (lb_str){ lb_arena_dup(s->arena, s->state.data, s->state.size), s->state.size };
-    return out->open_state.at == NULL ? lb_arena_fail(s->arena, err) : LB_OK;
-}
-
-static void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena)
+void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena)
 {
     lb_budget *budget = &r->cx->budget;
 
-    *s = (survey){ .r = r, .options = options, .arena = arena };
+    *s = (survey){ .r = r, .options = options, .arena = arena, .state_row = UINT64_MAX };
     lb_buf_init(&s->scratch, budget);
     lb_buf_init(&s->column_bytes, budget);
     lb_buf_init(&s->open_bytes, budget);
     lb_buf_init(&s->closed, budget);
     lb_buf_init(&s->state, budget);
+    lb_buf_init(&s->starts, budget);
     lb_block_builder_init(&s->blocks, budget);
-    s->structure_only =
-        r->values.text && options->stats == LB_STATS_OFF && (r->options == NULL || r->options->n_columns == 0);
+    const bool declared = r->options != NULL && r->options->n_columns != 0;
+    s->structure_only = r->values.text && options->stats == LB_STATS_OFF && !declared;
+    s->as_it_stands = !r->values.text && r->values.n_nulls == 0 && options->stats != LB_STATS_BLOCKS && !declared;
 }
 
-/* Make the entry of what was seen, unless that failed; frees the survey. */
-static lb_status survey_end(survey *s, lb_status status, lb_entry *out, lb_error *err)
+void survey_free(survey *s)
 {
-    if (status == LB_OK)
-        status = survey_finish(s, out, err);
-    if (status == LB_OK)
-        status = survey_keep_dialect(s, out, err);
-    if (status == LB_OK)
-        status = survey_keep_state(s, out, err);
-    if (status == LB_OK)
-        status = lb_block_builder_finish(&s->blocks, s->arena, &out->blocks, err);
-    out->total_rows = s->sampled ? LB_ROWS_UNKNOWN : s->rows;
-    out->format = lb_str_of(s->r->format->name);
-    out->locator = lb_str_of(s->r->format->locator);
     delim_records_close(&s->records);
     lb_buf_free(&s->scratch);
     lb_buf_free(&s->column_bytes);
@@ -674,7 +477,19 @@ static lb_status survey_end(survey *s, lb_status status, lb_entry *out, lb_error
     lb_buf_free(&s->closed);
     delim_namer_free(&s->namer);
     lb_buf_free(&s->state);
+    lb_buf_free(&s->starts);
     lb_block_builder_free(&s->blocks);
+}
+
+/* Make the entry of what was seen, unless that failed; frees the survey. */
+static lb_status survey_end(survey *s, lb_status status, lb_entry *out, lb_error *err)
+{
+    if (status == LB_OK)
+        status = survey_result(s, out, err);
+    out->total_rows = s->sampled ? LB_ROWS_UNKNOWN : s->rows;
+    out->format = lb_str_of(s->r->format->name);
+    out->locator = lb_str_of(s->r->format->locator);
+    survey_free(s);
     return status;
 }
 
@@ -683,11 +498,9 @@ lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena 
     survey s;
 
     survey_begin(&s, r, options, arena);
-    lb_status status = delim_records_open(&s.records, r->cx, r->store, &r->dialect, 0, 0, 1, options->chunk, err);
-    if (status == LB_OK) {
-        lb_text_tap(&s.records.text, options->tap, options->tap_user);
+    lb_status status = survey_open_records(&s, 0, 1, err);
+    if (status == LB_OK)
         status = survey_header(&s, err);
-    }
     if (status == LB_OK)
         status = survey_rows(&s, err);
     return survey_end(&s, status, out, err);

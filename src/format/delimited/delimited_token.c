@@ -1,23 +1,20 @@
-/* The tokenizer: special bytes are found 64 at a time, and the records are walked from one special byte to the next. */
+/* The tokenizer: records are walked from one separator of the index to the next. */
 #include <stdlib.h>
 
+#include "base/cpu.h"
 #include "format/delimited/delimited.h"
 
 void delim_scanner_init(delim_scanner *s, const delim_dialect *d, lb_budget *budget)
 {
-    uint8_t bytes[5] = { '\n', '\r', d->delimiter[0] }, quotes[2];
-    size_t n = 3, n_quotes = 0;
-
-    *s = (delim_scanner){ .dialect = d, .find = lb_find64(), .budget = budget };
+    *s = (delim_scanner){ .dialect = d, .find = lb_find_values(), .budget = budget };
+    s->values[s->n_values++] = '\n';
+    s->values[s->n_values++] = '\r';
+    s->values[s->n_values++] = d->delimiter[0];
     if (d->quote >= 0)
-        quotes[n_quotes++] = (uint8_t)d->quote;
+        s->values[s->n_values++] = (uint8_t)d->quote;
     if (d->escape >= 0)
-        quotes[n_quotes++] = (uint8_t)d->escape;
-    for (size_t i = 0; i < n_quotes; i++)
-        bytes[n++] = quotes[i];
-    s->specials = lb_byte_set_of(bytes, n);
-    s->breaks = lb_byte_set_of(bytes, 2);
-    s->quotes = n_quotes == 0 ? s->breaks : lb_byte_set_of(quotes, n_quotes);
+        s->values[s->n_values++] = (uint8_t)d->escape;
+    s->plain = (lb_cpu() & LB_CPU_AVX2) == 0;
 }
 
 void delim_scanner_free(delim_scanner *s)
@@ -28,23 +25,53 @@ void delim_scanner_free(delim_scanner *s)
     s->cap_fields = 0;
 }
 
-/* Special bytes of the block at s->base, those past the window left out. */
-static inline void delim_load(delim_scanner *s)
+static inline bool delim_is_break(uint8_t c)
 {
-    s->mask = s->find(s->data + s->base, &s->specials);
-    if (s->size - s->base < LB_FIND_BLOCK)
-        s->mask &= ((uint64_t)1 << (s->size - s->base)) - 1;
+    return c == '\n' || c == '\r';
 }
 
-static void delim_goto(delim_scanner *s, size_t from)
+/* ---------------------------------------------------------------- going through the index */
+
+/* The next blocks of the window; false: there are none. */
+static bool delim_refill(delim_scanner *s)
 {
-    s->base = from / LB_FIND_BLOCK * LB_FIND_BLOCK;
-    s->mask = 0;
-    s->skip_to = from;
-    if (s->base < s->size) {
-        delim_load(s);
-        s->mask &= ~(uint64_t)0 << (from - s->base);
+    size_t next = s->base + s->n_blocks * LB_FIND_BLOCK;
+
+    if (next >= s->limit)
+        return false;
+    s->base = next;
+    delim_index(s);
+    s->block = 0;
+    s->mask = s->separators[0];
+    return true;
+}
+
+/* Go on at a place where a record begins, or blank lines before one do. */
+static void delim_goto(delim_scanner *s, size_t at)
+{
+    s->after = s->passed = at;
+    if (s->n_blocks != 0 && at >= s->base && at < s->base + s->n_blocks * LB_FIND_BLOCK) {
+        s->block = (at - s->base) / LB_FIND_BLOCK;
+        s->mask = s->separators[s->block] & ~(uint64_t)0 << (at - s->base) % LB_FIND_BLOCK;
+        return;
     }
+    s->base = at;
+    s->n_blocks = s->block = 0;
+    s->mask = 0;
+    s->carry = (delim_carry){ .edge = true };
+    s->dirty_to = 0;
+}
+
+/* What cannot be told before more is read: a delimiter that may go on, a CR that an LF may follow. */
+static size_t delim_limit(const delim_scanner *s)
+{
+    size_t open = s->dialect->delimiter_size - 1;
+
+    if (s->end || s->size == 0)
+        return s->size;
+    if (s->data[s->size - 1] == '\r')
+        open = LB_MAX(open, 1);
+    return s->size - LB_MIN(open, s->size);
 }
 
 void delim_window(delim_scanner *s, const uint8_t *data, size_t size, bool end, size_t from)
@@ -52,30 +79,27 @@ void delim_window(delim_scanner *s, const uint8_t *data, size_t size, bool end, 
     s->data = data;
     s->size = size;
     s->end = end;
-    s->start = s->after = from;
+    s->limit = delim_limit(s);
+    s->start = from;
+    s->n_blocks = 0;
     delim_goto(s, from);
 }
 
-/* Position of the next special byte that is not to be skipped; s->size where there is none. */
-static inline size_t delim_special(delim_scanner *s)
+/* The next word of separators that is not empty, in s->mask; false: there are none before s->limit. */
+static inline bool delim_more_separators(delim_scanner *s)
 {
-    for (;;) {
-        while (s->mask == 0) {
-            if (s->size - s->base <= LB_FIND_BLOCK)
-                return s->size;
-            s->base += LB_FIND_BLOCK;
-            delim_load(s);
-        }
-        size_t at = s->base + (size_t)__builtin_ctzll(s->mask);
-        s->mask &= s->mask - 1;
-        if (at >= s->skip_to)
-            return at;
+    while (s->mask == 0) {
+        if (s->block + 1 < s->n_blocks)
+            s->mask = s->separators[++s->block];
+        else if (!delim_refill(s))
+            return false;
     }
+    return true;
 }
 
 static lb_status delim_grow(delim_scanner *s, lb_error *err)
 {
-    size_t cap = s->cap_fields == 0 ? 64 : s->cap_fields * 2, bytes;
+    size_t cap = s->cap_fields == 0 ? 2 * LB_FIND_BLOCK : s->cap_fields * 2, bytes;
 
     if (!lb_mul_size(cap, sizeof *s->fields, &bytes) ||
         !lb_budget_take(s->budget, bytes - s->cap_fields * sizeof *s->fields))
@@ -91,220 +115,319 @@ static lb_status delim_grow(delim_scanner *s, lb_error *err)
     return LB_OK;
 }
 
-/* Find the quote that closes the field opened before. Gives its position, s->size at the end of the window. */
-static size_t delim_closing(delim_scanner *s, unsigned *flags, bool *more)
-{
-    const uint8_t quote = (uint8_t)s->dialect->quote;
+/* ---------------------------------------------------------------- records */
 
-    for (;;) {
-        size_t at = delim_special(s);
-        if (at == s->size)
-            return at;
-        if (s->data[at] == quote) {
-            if (at + 1 == s->size && !s->end)
-                return *more = true, s->size;
-            if (at + 1 == s->size || s->data[at + 1] != quote)
-                return at;
-        } else if ((int)s->data[at] != s->dialect->escape) {
-            continue;
-        }
-        *flags |= DELIM_DIRTY;
-        s->skip_to = at + 2;
-    }
-}
-
-/* Is the delimiter whole at `at`? Its first byte is. */
-static inline bool delim_is_delimiter(delim_scanner *s, size_t at, bool *more)
+/* Does a quote or an escape stand within the field's quotes? */
+static bool delim_has_special(const delim_scanner *s, size_t from, size_t to)
 {
     const delim_dialect *d = s->dialect;
 
-    if (d->delimiter_size == 1)
-        return true;
-    if (s->size - at < d->delimiter_size) {
-        *more = !s->end && memcmp(s->data + at, d->delimiter, s->size - at) == 0;
-        return false;
-    }
-    return memcmp(s->data + at, d->delimiter, d->delimiter_size) == 0;
+    return from < s->dirty_to && (memchr(s->data + from, d->quote, to - from) != NULL ||
+                                  (d->escape >= 0 && memchr(s->data + from, d->escape, to - from) != NULL));
 }
 
-/* One field from `from` on. Gives where it ends: at a delimiter, a line end, or the window's end (`*more` when the field
- * may go on behind it). */
-static size_t delim_walk_field(delim_scanner *s, size_t from, delim_field *out, bool *more)
+static delim_field delim_quoted_field(const delim_scanner *s, size_t from, size_t to)
+{
+    const uint8_t *p = s->data + from;
+    const size_t size = to - from;
+
+    /* Never closed: it runs to the end of the text. */
+    if (to == s->size && s->carry.quoted)
+        return (delim_field){ p, size, DELIM_QUOTED | DELIM_DIRTY | DELIM_UNCLOSED };
+    if (size >= 2 && p[size - 1] == (uint8_t)s->dialect->quote && !delim_has_special(s, from + 1, to - 1))
+        return (delim_field){ p + 1, size - 2, DELIM_QUOTED };
+    return (delim_field){ p, size, DELIM_QUOTED | DELIM_DIRTY };
+}
+
+/* A field that does not simply stand as it is. */
+static __attribute__((noinline)) delim_field delim_odd_field(const delim_scanner *s, size_t from, size_t to)
 {
     const delim_dialect *d = s->dialect;
-    unsigned flags = 0;
-    size_t close = 0, at;
 
-    if (d->quote >= 0 && from < s->size && s->data[from] == (uint8_t)d->quote) {
-        flags = DELIM_QUOTED;
-        s->skip_to = from + 1;
-        close = delim_closing(s, &flags, more);
-        if (close == s->size) {
-            /* Never closed: the field runs to the end of the text. */
-            *more |= !s->end;
-            *out = (delim_field){ s->data + from, s->size - from, flags | DELIM_DIRTY | DELIM_UNCLOSED };
-            return close;
-        }
-    }
-    for (;;) {
-        at = delim_special(s);
-        if (at >= s->size)
+    if ((int)s->data[from] == d->quote && from < to)
+        return delim_quoted_field(s, from, to);
+    bool dirty = from < s->dirty_to && d->escape >= 0 && memchr(s->data + from, d->escape, to - from) != NULL;
+    return (delim_field){ s->data + from, to - from, dirty ? DELIM_DIRTY : 0 };
+}
+
+/* Take the fields that end in the word of separators at hand, up to a line end. *from moves behind each; gives where the record
+ * ends, s->limit where it goes on. There is room for as many fields as a word has bits. */
+static inline size_t delim_take_fields(delim_scanner *s, size_t *from)
+{
+    const uint8_t *data = s->data;
+    const int quote = s->dialect->quote;
+    const size_t width = s->dialect->delimiter_size, at = s->base + s->block * LB_FIND_BLOCK,
+                 odd_to = s->dialect->escape >= 0 ? s->dirty_to : 0;
+    const uint64_t breaks = s->breaks[s->block];
+    uint64_t mask = s->mask;
+    delim_field *field = s->fields + s->n_fields;
+    size_t begin = *from, end = s->limit;
+
+    do {
+        const size_t to = at + (size_t)__builtin_ctzll(mask);
+        if (__builtin_expect((int)data[begin] == quote || begin < odd_to, 0))
+            *field++ = delim_odd_field(s, begin, to);
+        else
+            *field++ = (delim_field){ data + begin, to - begin, 0 };
+        const uint64_t bit = mask & (0 - mask);
+        mask ^= bit;
+        if ((breaks & bit) != 0) {
+            end = to;
             break;
-        uint8_t c = s->data[at];
-        if (c == d->delimiter[0] ? delim_is_delimiter(s, at, more) : c == '\n' || c == '\r')
-            break;
-        if (*more)
-            return s->size;
-        if ((int)c == d->escape) {
-            flags |= DELIM_DIRTY;
-            s->skip_to = at + 2;
         }
-    }
-    *more |= at >= s->size && !s->end;
-    if (flags & DELIM_QUOTED && !(flags & DELIM_DIRTY) && at == close + 1)
-        *out = (delim_field){ s->data + from + 1, close - from - 1, flags };
-    else
-        *out = (delim_field){ s->data + from, at - from, flags & DELIM_QUOTED ? flags | DELIM_DIRTY : flags };
+        begin = to + width;
+    } while (mask != 0);
+    s->mask = mask;
+    s->n_fields = (size_t)(field - s->fields);
+    *from = begin;
+    return end;
+}
+
+/* Behind the line end at `at`, or the end of the text. */
+static inline size_t delim_pass_break(const delim_scanner *s, size_t at)
+{
+    if (at == s->size)
+        return at;
+    return s->data[at] == '\r' && at + 1 < s->size && s->data[at + 1] == '\n' ? at + 2 : at + 1;
+}
+
+static inline size_t delim_pass_blank(const delim_scanner *s, size_t at)
+{
+    while (at < s->size && delim_is_break(s->data[at]))
+        at++;
     return at;
 }
 
-/* Behind the line end at `at`; *more when an LF may still follow a CR. */
-static size_t delim_pass_break(delim_scanner *s, size_t at, bool *more)
+/* Separators before a record, of blank lines or of the LF of a CR LF, are dropped. */
+static void delim_drop_before(delim_scanner *s, size_t at)
 {
-    if (at == s->size || s->data[at] == '\n')
-        return LB_MIN(at + 1, s->size);
-    if (at + 1 == s->size)
-        *more = !s->end;
-    return at + 1 < s->size && s->data[at + 1] == '\n' ? at + 2 : at + 1;
+    while (delim_more_separators(s)) {
+        size_t block_at = s->base + s->block * LB_FIND_BLOCK;
+        if (block_at + LB_FIND_BLOCK > at) {
+            if (block_at < at)
+                s->mask &= ~(uint64_t)0 << (at - block_at);
+            if (s->mask != 0)
+                return;
+        }
+        s->mask = 0;
+    }
 }
 
 lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err)
 {
-    size_t at = s->after;
-    bool more = false;
+    size_t from = delim_pass_blank(s, s->after), to = s->limit;
 
-    while (at < s->size && (s->data[at] == '\n' || s->data[at] == '\r'))
-        at++;
-    s->start = s->stop = s->after = at;
+    if (from != s->passed)
+        delim_drop_before(s, from);
+    s->passed = from;
+    s->start = s->stop = s->after = from;
     s->n_fields = 0;
-    if (at == s->size) {
-        *step = s->end ? DELIM_END : DELIM_MORE;
+    *step = s->end ? DELIM_END : DELIM_MORE;
+    if (from == s->size)
         return LB_OK;
-    }
-    s->skip_to = at; /* the masks stand in the block of `at` or before */
-    for (;;) {
-        if (s->n_fields == s->cap_fields)
+    while (to == s->limit) {
+        if (s->cap_fields - s->n_fields < LB_FIND_BLOCK)
             LB_TRY(delim_grow(s, err));
-        at = delim_walk_field(s, at, &s->fields[s->n_fields], &more);
-        if (more)
+        if (!delim_more_separators(s)) {
+            if (!s->end)
+                return LB_OK;
+            s->fields[s->n_fields++] = delim_odd_field(s, from, s->size);
             break;
-        s->n_fields++;
-        if (at == s->size || s->data[at] == '\n' || s->data[at] == '\r')
-            break;
-        at += s->dialect->delimiter_size;
-        s->skip_to = at;
+        }
+        to = delim_take_fields(s, &from);
     }
-    s->stop = at;
-    s->after = more ? s->start : delim_pass_break(s, at, &more);
-    if (more)
-        s->after = s->start;
-    *step = more ? DELIM_MORE : DELIM_RECORD;
+    s->stop = to;
+    s->after = delim_pass_break(s, to);
+    s->passed = to + 1;
+    *step = DELIM_RECORD;
     return LB_OK;
 }
 
-/* Pass over one record by the general way; false: it is not whole. */
-static bool delim_skip_one(delim_scanner *s)
-{
-    size_t at = s->start;
-    bool more = false;
-    delim_field field;
-
-    delim_goto(s, at);
-    for (;;) {
-        at = delim_walk_field(s, at, &field, &more);
-        if (more || at == s->size || s->data[at] == '\n' || s->data[at] == '\r')
-            break;
-        at += s->dialect->delimiter_size;
-        s->skip_to = at;
-    }
-    if (!more)
-        s->after = delim_pass_break(s, at, &more);
-    return !more;
-}
-
-/* Where no quote stands, a record is a run of bytes between line ends: bit i of the answer says that a record ends before
- * byte i, which is the first of its line ends. */
-static uint64_t delim_ends(uint64_t breaks, bool after_break)
-{
-    return breaks & ~(breaks << 1 | (after_break ? 1 : 0));
-}
+/* ---------------------------------------------------------------- passing over records */
 
 /* Position of the n-th set bit, n from 1. */
-static unsigned delim_nth_bit(uint64_t bits, uint64_t n)
+static inline unsigned delim_nth_bit(uint64_t bits, uint64_t n)
 {
     while (n-- > 1)
         bits &= bits - 1;
     return (unsigned)__builtin_ctzll(bits);
 }
 
-/* Blocks without quotes, from `at` inside or before a record: passes whole records until one with a quote begins, `want` are
- * passed or the window ends. s->start is left at the beginning of the first record not passed. */
-static uint64_t delim_skip_plain(delim_scanner *s, uint64_t want, bool *quote)
-{
-    size_t at = s->after;
-    uint64_t passed = 0;
-    bool in_break = true; /* the byte before `at` ended a line, or nothing is before it */
+/* Which records may be passed: any, or those of so many fields. */
+typedef struct delim_fit {
+    size_t width;
+    bool fewer;
+} delim_fit;
 
-    s->start = at;
-    *quote = false;
-    for (; at < s->size; at += LB_FIND_BLOCK) {
-        uint64_t inside = s->size - at < LB_FIND_BLOCK ? ((uint64_t)1 << (s->size - at)) - 1 : ~(uint64_t)0;
-        uint64_t breaks = s->find(s->data + at, &s->breaks) & inside;
-        uint64_t quotes =
-            (s->dialect->quote < 0 && s->dialect->escape < 0 ? 0 : s->find(s->data + at, &s->quotes)) & inside;
-        if (quotes != 0)
-            breaks &= (quotes & -quotes) - 1;
-        uint64_t ends = delim_ends(breaks, in_break);
-        uint64_t n = (uint64_t)__builtin_popcountll(ends);
-        if (passed + n >= want) {
-            s->start = at + delim_nth_bit(ends, want - passed);
-            return want;
-        }
-        passed += n;
-        if (ends != 0)
-            s->start = at + 63 - (size_t)__builtin_clzll(ends);
-        if (quotes != 0) {
-            *quote = true;
-            return passed;
-        }
-        in_break = (breaks >> 63) != 0;
+/* A walk over the blocks. Records end at the first line end behind a byte that is none. */
+typedef struct delim_walk {
+    uint64_t passed, want;
+    size_t stop;                   /* where the last record passed ends; SIZE_MAX: none */
+    uint64_t in_break;             /* 1: the byte before the block ends a line, or no record has begun */
+    size_t n_delimiters;           /* of the open record, before the block */
+    uint64_t lines, lines_at_stop; /* physical lines ended before the block; up to the end of the last record passed */
+    bool unfit;
+} delim_walk;
+
+/* A record that ends at the lowest of `ends`, where there is one: without a branch, since rows are often about as long as a
+ * block and nobody can foretell in which one ends. */
+static inline __attribute__((always_inline)) void delim_walk_end(delim_walk *w, const delim_fit *fit, uint64_t ends,
+                                                                 uint64_t delimiters, uint64_t lines, size_t block_at)
+{
+    const uint64_t upto = ends ^ (ends - 1);
+    const bool any = ends != 0;
+    const size_t width = w->n_delimiters + (size_t)__builtin_popcountll(delimiters & upto) + 1;
+    const size_t rest = (size_t)__builtin_popcountll(delimiters & ~upto);
+
+    w->unfit = any && (width != fit->width) && !(fit->fewer && width < fit->width);
+    if (w->unfit)
+        return;
+    w->passed += any;
+    w->stop = any ? block_at + (size_t)__builtin_ctzll(any ? ends : 1) : w->stop;
+    w->lines_at_stop = any ? w->lines + (uint64_t)__builtin_popcountll(lines & upto) : w->lines_at_stop;
+    w->n_delimiters = any ? rest : width - 1;
+}
+
+/* Records that end in the block, their fields counted. */
+static inline __attribute__((always_inline)) void delim_walk_fitting(delim_walk *w, const delim_fit *fit, uint64_t ends,
+                                                                     uint64_t delimiters, uint64_t lines,
+                                                                     size_t block_at)
+{
+    const uint64_t n = (uint64_t)__builtin_popcountll(ends);
+
+    /* One column, and no delimiter in sight: short records need no look at each. */
+    if (n > 1 && fit->width == 1 && (delimiters | w->n_delimiters) == 0 && n < w->want - w->passed) {
+        const unsigned last = 63 - (unsigned)__builtin_clzll(ends);
+        w->passed += n;
+        w->stop = block_at + last;
+        w->lines_at_stop = w->lines + (uint64_t)__builtin_popcountll(lines << (63 - last));
+        w->lines += (uint64_t)__builtin_popcountll(lines);
+        return;
     }
-    return passed;
+    delim_walk_end(w, fit, ends, delimiters, lines, block_at);
+    for (uint64_t more = ends & (ends - 1); more != 0 && !w->unfit && w->passed < w->want; more &= more - 1) {
+        uint64_t passed = ends & ~more; /* those before the lowest of `more` */
+        uint64_t behind = ~(~(uint64_t)0 >> __builtin_clzll(passed));
+        w->n_delimiters = 0;
+        delim_walk_end(w, fit, more, delimiters & behind, lines, block_at);
+    }
+    w->lines += (uint64_t)__builtin_popcountll(lines);
+}
+
+static inline __attribute__((always_inline)) void delim_walk_any(delim_walk *w, uint64_t ends, size_t block_at)
+{
+    uint64_t n = (uint64_t)__builtin_popcountll(ends);
+
+    if (n == 0)
+        return;
+    if (w->passed + n >= w->want) {
+        w->stop = block_at + delim_nth_bit(ends, w->want - w->passed);
+        w->passed = w->want;
+        return;
+    }
+    w->passed += n;
+    w->stop = block_at + 63 - (size_t)__builtin_clzll(ends);
+}
+
+static inline __attribute__((always_inline)) void delim_walk_blocks(delim_scanner *s, delim_walk *walk,
+                                                                    const delim_fit *fit)
+{
+    delim_walk w = *walk; /* in registers */
+    unsigned from = (s->after - s->base) % LB_FIND_BLOCK;
+
+    while (w.passed < w.want && !w.unfit && (s->block < s->n_blocks || delim_refill(s))) {
+        const size_t n = s->n_blocks;
+        size_t b = s->block, at = s->base + b * LB_FIND_BLOCK;
+        for (; b < n && w.passed < w.want && !w.unfit; b++, at += LB_FIND_BLOCK, from = 0) {
+            uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside;
+            uint64_t ends = breaks & ~(breaks << 1 | w.in_break << from);
+            if (fit != NULL)
+                delim_walk_fitting(&w, fit, ends, s->separators[b] & ~s->breaks[b] & inside, s->lines[b] & inside, at);
+            else
+                delim_walk_any(&w, ends, at);
+            w.in_break = breaks >> 63;
+        }
+        s->block = b;
+    }
+    *walk = w;
+}
+
+static void delim_walk_plainly(delim_scanner *s, delim_walk *w, const delim_fit *fit)
+{
+    if (fit != NULL)
+        delim_walk_blocks(s, w, fit);
+    else
+        delim_walk_blocks(s, w, NULL);
+}
+
+#if defined(__x86_64__)
+/* The same with the instructions that count bits. */
+__attribute__((target("popcnt,bmi,bmi2,lzcnt"))) static void delim_walk_counting(delim_scanner *s, delim_walk *w,
+                                                                                 const delim_fit *fit)
+{
+    if (fit != NULL)
+        delim_walk_blocks(s, w, fit);
+    else
+        delim_walk_blocks(s, w, NULL);
+}
+#else
+#define delim_walk_counting delim_walk_plainly
+#endif
+
+static void delim_pass(delim_scanner *s, delim_walk *w, const delim_fit *fit)
+{
+    if (s->plain)
+        delim_walk_plainly(s, w, fit);
+    else
+        delim_walk_counting(s, w, fit);
 }
 
 uint64_t delim_skip(delim_scanner *s, uint64_t want)
 {
-    uint64_t passed = 0;
-    bool quote;
+    delim_walk w = { .want = want, .stop = SIZE_MAX, .in_break = 1 };
+    size_t from = delim_pass_blank(s, s->after);
 
-    s->start = s->after;
-    while (passed < want) {
-        passed += delim_skip_plain(s, want - passed, &quote);
-        /* s->start stands at the line end of the last record passed, or where we began. */
-        while (s->start < s->size && (s->data[s->start] == '\n' || s->data[s->start] == '\r'))
-            s->start++;
-        s->after = s->start;
-        if (passed == want || s->start == s->size)
-            break;
-        if (!quote && !s->end)
-            break;
-        if (!delim_skip_one(s))
-            break;
-        s->start = s->after;
-        passed++;
+    delim_goto(s, s->after);
+    delim_pass(s, &w, NULL);
+    from = w.stop == SIZE_MAX ? from : delim_pass_blank(s, w.stop);
+    /* No line end closes the last record of a text. */
+    if (w.passed < want && s->end && from < s->size) {
+        w.passed++;
+        from = s->size;
     }
-    delim_goto(s, s->after = s->start);
-    return passed;
+    delim_goto(s, s->start = from);
+    return w.passed;
+}
+
+bool delim_skip_open(delim_scanner *s, bool quoted)
+{
+    delim_walk w = { .want = 1, .stop = SIZE_MAX };
+
+    s->carry = (delim_carry){ .quoted = quoted };
+    delim_pass(s, &w, NULL);
+    if (w.stop == SIZE_MAX)
+        return false;
+    delim_goto(s, s->start = delim_pass_blank(s, w.stop));
+    return true;
+}
+
+void delim_skip_blank(delim_scanner *s)
+{
+    s->after = delim_pass_blank(s, s->after);
+}
+
+uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool fewer)
+{
+    const delim_fit fit = { width, fewer };
+    delim_walk w = { .want = want, .stop = SIZE_MAX, .in_break = 1 };
+
+    delim_goto(s, s->after);
+    delim_pass(s, &w, &fit);
+    s->unfit = w.unfit;
+    s->lines_passed = w.lines_at_stop;
+    s->start = w.stop == SIZE_MAX ? s->after : delim_pass_blank(s, w.stop);
+    delim_goto(s, w.stop == SIZE_MAX ? s->after : delim_pass_break(s, w.stop));
+    return w.passed;
 }
 
 size_t delim_unescape(const delim_dialect *d, const delim_field *field, uint8_t *out)

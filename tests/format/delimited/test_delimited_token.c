@@ -349,6 +349,61 @@ static void check_turns(const delim_dialect *d, const padded *text, const slow_t
     delim_scanner_free(&s);
 }
 
+/* Passing over what fits, and reading what does not, in one window: rows and physical lines come out as in the slow text. */
+static void check_fitting(const delim_dialect *d, const padded *text, const slow_text *slow, size_t width, bool fewer,
+                          uint64_t most)
+{
+    size_t record = 0;
+    delim_scanner s;
+
+    delim_scanner_init(&s, d, NULL);
+    delim_window(&s, text->p, text->size, true, 0);
+    for (;;) {
+        delim_skip_blank(&s);
+        size_t from = s.after, before = record;
+        uint64_t n = delim_skip_fitting(&s, most, width, fewer);
+        for (; n != 0; n--, record++) {
+            assert_true(record < slow->n_records);
+            size_t fields = slow->records[record].n_fields;
+            assert_true(fields == width || (fewer && fields < width));
+        }
+        assert_int_equal(s.after, record == before ? from : slow->records[record - 1].after);
+        assert_int_equal(s.lines_passed, lb_count_lines(text->p + from, s.after - from, false));
+        if (record - before == most)
+            continue;
+        if (record < slow->n_records && slow->records[record].after < text->size) {
+            size_t fields = slow->records[record].n_fields;
+            assert_true(s.unfit && fields != width && !(fewer && fields < width));
+        }
+        if (next(&s) == DELIM_END)
+            break;
+        same_record(&s, 0, slow, &slow->records[record++]);
+    }
+    assert_int_equal(record, slow->n_records);
+    delim_scanner_free(&s);
+}
+
+/* The index by vectors and the one byte by byte, over the same window. */
+static void check_index(const delim_dialect *d, const padded *text)
+{
+    delim_scanner fast, slow;
+
+    delim_scanner_init(&fast, d, NULL);
+    delim_window(&fast, text->p, text->size, true, 0);
+    slow = fast;
+    for (size_t at = 0; at < text->size; at += fast.n_blocks * LB_FIND_BLOCK) {
+        fast.base = slow.base = at;
+        delim_index(&fast);
+        delim_index_slow(&slow);
+        assert_int_equal(fast.n_blocks, slow.n_blocks);
+        assert_memory_equal(fast.separators, slow.separators, fast.n_blocks * sizeof *fast.separators);
+        assert_memory_equal(fast.breaks, slow.breaks, fast.n_blocks * sizeof *fast.breaks);
+        assert_memory_equal(fast.lines, slow.lines, fast.n_blocks * sizeof *fast.lines);
+        assert_true(fast.dirty_to >= slow.dirty_to);
+    }
+    assert_int_equal(fast.carry.quoted, slow.carry.quoted);
+}
+
 static void check_text(const delim_dialect *d, const uint8_t *bytes, size_t size, size_t cut_step)
 {
     padded text = pad(bytes, size);
@@ -367,6 +422,11 @@ static void check_text(const delim_dialect *d, const uint8_t *bytes, size_t size
     }
     for (uint64_t n = 0; n < 4; n++)
         check_turns(d, &text, &slow, n);
+    for (uint64_t most = 1; most < 80; most = most * 3 + 1) {
+        check_fitting(d, &text, &slow, slow.n_records == 0 ? 1 : slow.records[0].n_fields, false, most);
+        check_fitting(d, &text, &slow, 2, true, most);
+    }
+    check_index(d, &text);
     slow_free(&slow);
     free(text.p);
 }
@@ -446,7 +506,7 @@ static void token_random_texts(void **state)
 static void token_many_fields(void **state)
 {
     delim_dialect d = dialect_of(",", '"', -1);
-    lb_budget budget = { .limit = 100 * sizeof(delim_field) };
+    lb_budget budget = { .limit = 200 * sizeof(delim_field) };
     lb_error err = LB_ERROR_INIT;
     padded text = { calloc(5000 + LB_TEXT_PADDING, 1), 5000 };
     delim_scanner s;
@@ -462,7 +522,7 @@ static void token_many_fields(void **state)
     delim_scanner_init(&s, &d, &budget);
     delim_window(&s, text.p, text.size, true, 0);
     assert_int_equal(delim_next(&s, &step, &err), LB_BUDGET);
-    assert_non_null(strstr(err.message, "64 fields"));
+    assert_non_null(strstr(err.message, "128 fields"));
     delim_scanner_free(&s);
     assert_int_equal(budget.used, 0);
     free(text.p);

@@ -1,0 +1,318 @@
+/* A survey by several threads finds what one finds: types, statistics, blocks, lines, hashes, state and errors, for any size of
+ * the parts that the file is cut into; and the tap gets the bytes of the file in order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "format/delimited/delimited.h"
+#include "format/delimited/delimited_handlers.h"
+
+#define FILES 1200
+#define FILE_MOST 24000
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_below(uint64_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (random_state >> 11) % n;
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* How a file is written: what its columns hold, how often something odd stands in it. */
+typedef struct style {
+    unsigned width, kinds[6], quotes, breaks, odd;
+    const char *line_end;
+} style;
+
+static style random_style(void)
+{
+    static const char *const ends[] = { "\n", "\r\n", "\r" };
+    style s = { .width = 1 + (unsigned)random_below(6),
+                .quotes = (unsigned)random_below(4),
+                .breaks = 2 + (unsigned)random_below(30),
+                .odd = random_below(3) == 0 ? 40 + (unsigned)random_below(400) : 0,
+                .line_end = ends[random_below(3)] };
+
+    for (unsigned i = 0; i < s.width; i++)
+        s.kinds[i] = (unsigned)random_below(8);
+    return s;
+}
+
+static size_t put(char *out, const char *text)
+{
+    size_t size = strlen(text);
+
+    memcpy(out, text, size);
+    return size;
+}
+
+static size_t put_text(const style *s, char *out)
+{
+    char *to = out;
+    bool quoted = random_below(4) < s->quotes;
+
+    if (quoted)
+        *to++ = '"';
+    for (uint64_t n = random_below(random_below(40) == 0 ? 300 : 14); n > 0; n--) {
+        uint64_t what = random_below(40);
+        if (quoted && what < 3)
+            to += put(to, what == 0 ? "," : what == 1 ? "\"\"" : "a,\"\"b\n");
+        else if (quoted && random_below(s->breaks) == 0)
+            to += put(to, s->line_end);
+        else
+            to += put(to, what == 4 ? "\xC3\xA9" : what == 5 && !quoted && to != out ? "5\"" : what < 20 ? "xy" : " z");
+    }
+    if (quoted)
+        *to++ = '"';
+    return (size_t)(to - out);
+}
+
+static size_t put_value(const style *s, unsigned kind, char *out)
+{
+    char value[64];
+    const unsigned a = (unsigned)random_below(100000), b = (unsigned)random_below(28);
+
+    switch (random_below(60) == 0 ? 7 : kind) {
+    case 0:
+        (void)snprintf(value, sizeof value, "%d", (int)a - 50000);
+        break;
+    case 1:
+        (void)snprintf(value, sizeof value, "%u.%02u", a, b);
+        break;
+    case 2:
+        (void)snprintf(value, sizeof value, "2024-%02u-%02u", a % 12 + 1, b + 1);
+        break;
+    case 3:
+        (void)snprintf(value, sizeof value, "2024-01-%02u %02u:00:0%u%s", b + 1, a % 24, a % 10,
+                       a % 7 == 0 ? ".25" : "");
+        break;
+    case 4:
+        (void)snprintf(value, sizeof value, "%s", a % 2 == 0 ? "true" : "False");
+        break;
+    case 5:
+        (void)snprintf(value, sizeof value, "%s", a % 3 == 0 ? "" : a % 3 == 1 ? "\"\"" : "nan");
+        break;
+    default:
+        return put_text(s, out);
+    }
+    return put(out, value);
+}
+
+static size_t random_file(char *out)
+{
+    const style s = random_style();
+    size_t size = 0, want = random_below(FILE_MOST - 3000);
+
+    while (size < want) {
+        unsigned width = s.width;
+        if (s.odd != 0 && random_below(s.odd) == 0) {
+            static const char *const oddities[] = { "\"", "\xFF", ",", "\r", "\n\n", "\"\"\"", "\"a\"b\"" };
+            size += put(out + size, oddities[random_below(7)]);
+            width += (unsigned)random_below(2);
+        }
+        for (unsigned i = 0; i < width; i++) {
+            if (i != 0)
+                out[size++] = ',';
+            size += put_value(&s, s.kinds[i % s.width], out + size);
+        }
+        if (random_below(60) == 0)
+            size += put(out + size, s.line_end);
+        size += put(out + size, s.line_end);
+    }
+    return random_below(3) == 0 && size != 0 ? size - 1 : size;
+}
+
+/* ---------------------------------------------------------------- surveys */
+
+typedef struct surveyed {
+    lb_arena arena;
+    lb_entry entry;
+    lb_status status;
+    lb_error err;
+    lb_buf tapped;
+} surveyed;
+
+static void tap(void *user, const uint8_t *bytes, size_t size)
+{
+    surveyed *s = user;
+    assert_int_equal(lb_buf_append(&s->tapped, bytes, size, NULL), LB_OK);
+}
+
+static void survey(lb_store *store, unsigned threads, const lb_read_options *o, lb_survey_options how, surveyed *out)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
+    lb_context *cx;
+    lb_reader *reader;
+
+    *out = (surveyed){ .err = LB_ERROR_INIT };
+    lb_arena_init(&out->arena, NULL);
+    lb_buf_init(&out->tapped, NULL);
+    how.tap = tap;
+    how.tap_user = out;
+    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+    assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, o, NULL, &reader, &out->err), LB_OK);
+    out->status = lb_format_csv.survey(reader, &how, &out->arena, &out->entry, &out->err);
+    lb_format_csv.close(reader);
+    assert_int_equal(cx->helping, 0);
+    assert_int_equal(cx->budget.used, 0);
+    lb_context_free(cx);
+}
+
+static void survey_free(surveyed *s)
+{
+    lb_arena_free(&s->arena);
+    lb_buf_free(&s->tapped);
+}
+
+static void same_str(lb_str a, lb_str b)
+{
+    assert_int_equal(a.size, b.size);
+    if (a.size != 0)
+        assert_memory_equal(a.at, b.at, a.size);
+}
+
+static void same_doubles(double a, double b)
+{
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void same_stats(const lb_colstats *a, const lb_colstats *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const lb_colstat *x = &a->items[i], *y = &b->items[i];
+        same_str(x->name, y->name);
+        same_str(x->type, y->type);
+        assert_int_equal(x->null_count, y->null_count);
+        assert_int_equal(x->nan_count, y->nan_count);
+        assert_int_equal(x->has, y->has);
+        assert_true(x->min_i == y->min_i && x->max_i == y->max_i && x->min_u == y->min_u && x->max_u == y->max_u);
+        same_doubles(x->min_f, y->min_f);
+        same_doubles(x->max_f, y->max_f);
+        same_str(x->min_b, y->min_b);
+        same_str(x->max_b, y->max_b);
+    }
+}
+
+static void same_blocks(const lb_blocks *x, const lb_blocks *y)
+{
+    assert_int_equal(x->count, y->count);
+    for (uint64_t i = 0; i < x->count; i++) {
+        assert_int_equal(x->first_row[i], y->first_row[i]);
+        assert_int_equal(x->row_count[i], y->row_count[i]);
+        assert_int_equal(x->first_byte[i], y->first_byte[i]);
+        assert_int_equal(x->total_byte_size[i], y->total_byte_size[i]);
+        assert_int_equal(x->first_line[i], y->first_line[i]);
+        assert_int_equal(x->start_hash[i], y->start_hash[i]);
+    }
+}
+
+static void same_survey(const surveyed *a, const surveyed *b)
+{
+    assert_int_equal(a->status, b->status);
+    assert_string_equal(a->err.message, b->err.message);
+    assert_int_equal(a->err.offset, b->err.offset);
+    assert_int_equal(a->err.row, b->err.row);
+    assert_int_equal(a->err.line, b->err.line);
+    if (a->status != LB_OK)
+        return;
+    assert_int_equal(a->entry.total_rows, b->entry.total_rows);
+    same_str(a->entry.arrow_schema, b->entry.arrow_schema);
+    same_str(a->entry.open_state, b->entry.open_state);
+    same_blocks(&a->entry.blocks, &b->entry.blocks);
+    same_stats(&a->entry.columns, &b->entry.columns);
+    assert_int_equal(a->tapped.size, b->tapped.size);
+    assert_memory_equal(a->tapped.data, b->tapped.data, a->tapped.size);
+}
+
+static void check_file(const char *text, size_t size)
+{
+    static const size_t parts[] = { 64, 100, 257, 1024, 4096 };
+    static const unsigned threads[] = { 2, 7 };
+    const uint64_t strides[] = { 1, 7, 100, 5000 };
+    lb_survey_options how = { .stride = strides[random_below(4)],
+                              .keep_state = random_below(2) == 0,
+                              .stats = random_below(4) == 0 ? LB_STATS_OFF : LB_STATS_ALL };
+    lb_read_options *o = NULL;
+    lb_store *store;
+    surveyed one, many;
+
+    assert_int_equal(lb_read_options_new(&o, NULL), LB_OK);
+    if (random_below(3) == 0)
+        assert_int_equal(lb_read_options_set(o, "ragged", "null", NULL), LB_OK);
+    if (random_below(3) == 0)
+        assert_int_equal(lb_read_options_set(o, "types", "text", NULL), LB_OK);
+    if (random_below(3) == 0)
+        assert_int_equal(lb_read_options_set(o, "no-header", NULL, NULL), LB_OK);
+    assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+    survey(store, 1, o, how, &one);
+    if (one.status == LB_OK) {
+        assert_int_equal(one.tapped.size, size);
+        assert_memory_equal(one.tapped.data, text, size);
+    }
+    for (size_t i = 0; i < LB_COUNT_OF(parts); i++) {
+        how.part = parts[i];
+        survey(store, threads[(i + random_below(2)) % 2], o, how, &many);
+        same_survey(&one, &many);
+        survey_free(&many);
+    }
+    survey_free(&one);
+    lb_store_close(store);
+    lb_read_options_free(o);
+}
+
+static void threads_random_files(void **state)
+{
+    static char text[FILE_MOST];
+
+    (void)state;
+    for (int i = 0; i < FILES; i++)
+        check_file(text, random_file(text));
+}
+
+/* Texts that lead the first guess astray: records are longer than parts, lines in quotes look like records. */
+static void threads_hard_files(void **state)
+{
+    static char text[FILE_MOST];
+    size_t size = 0;
+
+    (void)state;
+    size += put(text, "a,b\n");
+    for (int i = 0; i < 60; i++) {
+        size += put(text + size, "\"");
+        for (int k = 0; k < 12; k++)
+            size += put(text + size, k % 3 == 0 ? "7,8\n" : "x\"\",\"\"y\n");
+        size += put(text + size, "\",1\n");
+    }
+    for (int i = 0; i < 40; i++)
+        check_file(text, size);
+    memset(text + size, '\n', 5000);
+    for (int i = 0; i < 20; i++)
+        check_file(text, size + 5000);
+    size = put(text, "a\r\n\"");
+    memset(text + size, 'q', 9000);
+    size += 9000;
+    size += put(text + size, "\"\r\n1\r\n\r\n2");
+    for (int i = 0; i < 20; i++)
+        check_file(text, size);
+    memset(text, '\r', 6000);
+    for (int i = 0; i < 20; i++)
+        check_file(text, 6000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_random_files),
+        cmocka_unit_test(threads_hard_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
