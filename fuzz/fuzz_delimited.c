@@ -1,6 +1,6 @@
 /* Delimited text: the first six bytes choose dialect, options and sizes, the rest is the file. The tokenizer must agree
- * with the slow reader however the file is cut; a survey must not depend on pieces; ranges must be ranges of the whole, and
- * scattered rows the rows they are. */
+ * with the slow reader however the file is cut; a survey must not depend on pieces; ranges must be ranges of the
+ * whole, and scattered rows the rows they are. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -398,7 +398,8 @@ LB_API lb_status lb_doctor_get_info(const lb_doctor_report *report, lb_doctor_in
 LB_API lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err);
 LB_API void lb_doctor_report_free(lb_doctor_report *report);
 
-/* Put the map of before the last heal back; what it replaces becomes the former one, so that undoing twice changes nothing.
+/* Put the map of before the last heal back; what it replaces becomes the former one, so that undoing twice changes
+ * nothing.
  * Errors: NOTFOUND: there is none; CONFLICT, IO. */
 LB_API lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err);
 
@@ -492,10 +493,10 @@ LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64
 
 /* ---------------------------------------------------------------- scattered rows */
 
-/* A pseudo-random permutation of [0, n) that is worked out place by place: nothing is stored, whatever n is. The same n and seed
- * give the same permutation on every machine and in every version. All members are the library's. It is a Feistel network
- * with cycle walking (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002), good for sampling and shuffling; not a
- * cipher. */
+/* A pseudo-random permutation of [0, n) that is worked out place by place: nothing is stored, whatever n is. The
+ * same n and seed give the same permutation on every machine and in every version. All members are the library's. It
+ * is a Feistel network with cycle walking (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
+ * 2002), good for sampling and shuffling; not a cipher. */
 #define LB_PERMUTATION_KEYS 16
 typedef struct lb_permutation {
     size_t struct_size;
@@ -507,8 +508,8 @@ typedef struct lb_permutation {
 /* Make it; `p->struct_size` is set by the caller. Errors: USAGE: n beyond INT64_MAX. */
 LB_API lb_status lb_permutation_init(lb_permutation *p, uint64_t n, uint64_t seed, lb_error *err);
 
-/* The value at a place, and the place of a value; UINT64_MAX from n on. Threads: any number at once. Cost: some 50 ns below
- * 65,536 rows, 30 above. */
+/* The value at a place, and the place of a value; UINT64_MAX from n on. Threads: any number at once. Cost: some 50
+ * ns below 65,536 rows, 30 above. */
 LB_API uint64_t lb_permutation_at(const lb_permutation *p, uint64_t place);
 LB_API uint64_t lb_permutation_place(const lb_permutation *p, uint64_t value);
 
@@ -523,28 +524,32 @@ typedef struct lb_take {
     const char *const *columns; /* as in lb_slice */
 } lb_take;
 
-/* Scattered rows as a stream of batches, in the order asked. The stream must be released before the table is closed. A shuffle
- * is taken up again at any place by `from`: the rows of two streams, one up to place k and one from k on, are those of one
- * stream, as long as the table has the same rows.
+/* Scattered rows as a stream of batches, in the order asked. The stream must be released before the table is closed.
+ * A shuffle is taken up again at any place by `from`: the rows of two streams, one up to place k and one from k on,
+ * are those of one stream, as long as the table has the same rows.
  * Errors: USAGE: a row past the end, named with the number of rows, before any row is given; NOTFOUND: a column; STALE,
  *         CORRUPT, BUDGET; as in lb_table_slice. They come from the call where they can be known, else from the stream.
- * Threads: one stream in one thread at a time; the work inside is done by the context's threads. The rows do not depend on
+ * Threads: one stream in one thread at a time; the work inside is done by the context's threads. The rows do not
+ * depend on
  *         their number.
- * Memory: rows are taken in windows, and the rows of a window are held: at most an eighth of the memory limit or 1 GiB; and
+ * Memory: rows are taken in windows, and the rows of a window are held: at most an eighth of the memory limit or 1
+ * GiB; and
  *         about 40 bytes for each row of the window. `sorted` holds 16 bytes for each row asked.
- * Cost:   in each window every block with a wanted row is read once, up to the last such row; rows between are passed over
+ * Cost:   in each window every block with a wanted row is read once, up to the last such row; rows between are
+ * passed over
  *         without being decoded. A file that is not mapped is read once before where only a sample of it was read by
  *         lb_open and one window does not hold the rows. */
 LB_API lb_status lb_table_take(lb_table *table, const lb_take *take, struct ArrowArrayStream *out, lb_error *err);
 
-/* The records' own bytes of the same rows, one after the other, each with its line end. A record that ends its file without one
- * gets one where another follows. Errors: as lb_table_take, and UNSUPPORTED, CANCELLED as lb_table_raw. Memory: 64
- * bytes for each row of a window of at most 4,194,304 rows. */
+/* The records' own bytes of the same rows, one after the other, each with its line end. A record that ends its file
+ * without one gets one where another follows. Errors: as lb_table_take, and UNSUPPORTED, CANCELLED as lb_table_raw.
+ * Memory: 64 bytes for each row of a window of at most 4,194,304 rows. */
 LB_API lb_status lb_table_take_raw(lb_table *table, const lb_take *take, lb_write_fn write, void *user, lb_error *err);
 
-/* Which files, blocks and bytes the rows touch, a part for each file, told in the order of the table. In a part `rows` are the
- * distinct ones, `blocks` and `bytes` those touched, which need not stand side by side, and `skipped_rows` those passed
- * over. A part's strings live until the table is closed. `tell` returns false to stop. Memory: 16 bytes a row. */
+/* Which files, blocks and bytes the rows touch, a part for each file, told in the order of the table. In a part
+ * `rows` are the distinct ones, `blocks` and `bytes` those touched, which need not stand side by side, and
+ * `skipped_rows` those passed over. A part's strings live until the table is closed. `tell` returns false to stop.
+ * Memory: 16 bytes a row. */
 typedef bool (*lb_part_fn)(void *user, const lb_part *part);
 LB_API lb_status lb_table_take_explain(lb_table *table, const lb_take *take, lb_part_fn tell, void *user,
                                        lb_error *err);
@@ -566,18 +571,19 @@ typedef struct lb_split {
                              of their own. -1: not split by bytes */
 } lb_split;
 
-/* Cut all files of the table into splits of about `target` bytes each (at least 1): a split ends before the record that would
- * take it beyond the target, so only a record that is larger by itself makes a larger one. The splits of a file are in order, without gap
- * or overlap, and hold all its rows. Bytes are the file's own, whatever its encoding.
- * Errors: USAGE, and what reading the files gives. Cost: blocks of a mapped file that are no larger than half the target are
- * joined without being read; larger ones are walked through. Threads: files are worked on in parallel. */
+/* Cut all files of the table into splits of about `target` bytes each (at least 1): a split ends before the record
+ * that would take it beyond the target, so only a record that is larger by itself makes a larger one. The splits of
+ * a file are in order, without gap or overlap, and hold all its rows. Bytes are the file's own, whatever its encoding.
+ * Errors: USAGE, and what reading the files gives. Cost: blocks of a mapped file that are no larger than half the
+ * target are joined without being read; larger ones are walked through. Threads: files are worked on in parallel. */
 LB_API lb_status lb_table_splits(lb_table *table, uint64_t target, lb_splits **out, lb_error *err);
 LB_API uint64_t lb_splits_count(const lb_splits *splits);
 LB_API lb_status lb_splits_at(const lb_splits *splits, uint64_t index, lb_split *out, lb_error *err);
 
-/* Read every split alone, from its bytes and the file's dialect and types only, and compare its rows with those of one pass over
- * the whole file. Errors: CORRUPT: naming the first split whose rows are others, or whose rows do not add up; and what reading
- * gives. Cost: every file is read twice. Formats that are not split by bytes are read by row ranges. */
+/* Read every split alone, from its bytes and the file's dialect and types only, and compare its rows with those of
+ * one pass over the whole file. Errors: CORRUPT: naming the first split whose rows are others, or whose rows do not
+ * add up; and what reading gives. Cost: every file is read twice. Formats that are not split by bytes are read by
+ * row ranges. */
 LB_API lb_status lb_splits_check(const lb_splits *splits, lb_error *err);
 LB_API void lb_splits_free(lb_splits *splits); /* before the table is closed; NULL is fine */
 

@@ -1,7 +1,8 @@
-/* Pseudo-random permutations: a Feistel network over Z_a x Z_b with a*b just above n, walked until the value lies below n
- * (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002: the generalised Feistel construction and cycle
- * walking). The keys of the rounds are the numbers that SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom
- * Number Generators", OOPSLA 2014) gives for the seed; a round adds number `value` of that generator with the key for its seed. */
+/* Pseudo-random permutations: a Feistel network over Z_a x Z_b with a*b just above n, walked until the value lies
+ * below n (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002: the generalised Feistel
+ * construction and cycle walking). The keys of the rounds are the numbers that SplitMix64 (G. Steele, D. Lea, C.
+ * Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014) gives for the seed; a round adds number
+ * `value` of that generator with the key for its seed. */
 #include <string.h>
 
 #include "base/fail.h"

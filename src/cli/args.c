@@ -140,7 +140,8 @@ static void scan_operand(scan *s, const char *word)
     list_add(&args->operands, word);
 }
 
-/* `head -20` means `head -n 20`, as for tail and sample; elsewhere a word like -20 is an operand, for the verb to judge. */
+/* `head -20` means `head -n 20`, as for tail and sample; elsewhere a word like -20 is an operand, for the verb to
+ * judge. */
 static void scan_dash_number(scan *s, const char *word)
 {
     cli_args *args = &s->c->args;

@@ -1,4 +1,5 @@
-/* What the verbs that print rows share: where they go and in which form, and the explanation of how they would be read. */
+/* What the verbs that print rows share: where they go and in which form, and the explanation of how they would be
+ * read. */
 #include "rows.h"
 
 #include <inttypes.h>

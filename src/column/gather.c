@@ -1,4 +1,5 @@
-/* Gathering rows: values of fixed width and text are copied directly, everything else goes through the nodes of cast.c. */
+/* Gathering rows: values of fixed width and text are copied directly, everything else goes through the nodes of
+ * cast.c. */
 #include "column/gather.h"
 
 #include <stdlib.h>

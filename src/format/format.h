@@ -88,12 +88,12 @@ struct lb_format {
      * entry says. Never decodes more than a block before the first row, and the batch. */
     lb_status (*scan)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 
-    /* As scan, of the range's `rows`; those between are passed over as cheaply as the format can. One pass from the nearest place
-     * before rows[0], never more: whoever calls cuts at blocks. NULL: scan and pick. */
+    /* As scan, of the range's `rows`; those between are passed over as cheaply as the format can. One pass from the
+     * nearest place before rows[0], never more: whoever calls cuts at blocks. NULL: scan and pick. */
     lb_status (*take)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 
-    /* Where the records of `rows` (`n` of them, ascending and each once) stand in the file, in one pass as take; *found of
-     * them, fewer where the file ends before. NULL: records have no bytes of their own. */
+    /* Where the records of `rows` (`n` of them, ascending and each once) stand in the file, in one pass as take;
+     * *found of them, fewer where the file ends before. NULL: records have no bytes of their own. */
     lb_status (*extents)(lb_reader *reader, const uint64_t *rows, size_t n, lb_extent *out, size_t *found,
                          lb_error *err);
 

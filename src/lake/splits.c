@@ -1,5 +1,5 @@
-/* Cutting files into runs of whole records. Blocks of a map begin at records, so that small ones are joined as they are; in
- * large ones the records are looked for. */
+/* Cutting files into runs of whole records. Blocks of a map begin at records, so that small ones are joined as they
+ * are; in large ones the records are looked for. */
 #include "lake/splits.h"
 
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static lb_status splits_put(split_work *w, lb_error *err)
     return LB_OK;
 }
 
-/* Add rows whose bytes begin at `from` and end at `end`; what lies between the split's end and `from` goes with them. */
+/* Add rows whose bytes begin at `from` and end at `end`; what lies between the split's end and `from` goes with
+ * them. */
 static lb_status splits_add(split_work *w, uint64_t from, uint64_t end, uint64_t rows, lb_error *err)
 {
     lb_split_item *open = &w->open;

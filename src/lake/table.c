@@ -122,8 +122,8 @@ enum { TABLE_CHANGED = 1, TABLE_UNMAPPED }; /* the latter: its handler has no po
 
 #define TABLE_CHECK_RUN 256 /* files a job */
 
-/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP where a
- * link or something else is in the way, or errno. */
+/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP
+ * where a link or something else is in the way, or errno. */
 static int table_reach(const lb_table *t, char *path, struct stat *now)
 {
     int failed = 0;

@@ -67,8 +67,9 @@ lb_status lb_table_find_row(lb_table *t, uint64_t row, uint64_t *index, lb_error
 /* Tell, once, when types are shown or used that come from a sample of the file. */
 void lb_table_tell_sample(lb_table *t);
 
-/* A single file by which all rows are found, and how many there are: the table's own, or, where only a sample of it was read, the
- * same with the places of all its rows, for which it is read to the end once. The file is the table's; NULL for a lake. */
+/* A single file by which all rows are found, and how many there are: the table's own, or, where only a sample of it
+ * was read, the same with the places of all its rows, for which it is read to the end once. The file is the table's;
+ * NULL for a lake. */
 lb_status lb_table_index(lb_table *t, lb_data **out, uint64_t *rows, lb_error *err);
 
 /* Open a file of the table; for a single file it is the table's own (*own false). */

@@ -254,8 +254,8 @@ static lb_status take_read_window(take *s, size_t n, lb_error *err)
     return take_index(s, err);
 }
 
-/* Rows of the next window: all that it may hold, unless they ascend. A shuffle's are not looked at: they do not. A file whose
- * blocks are not known is read in one pass. */
+/* Rows of the next window: all that it may hold, unless they ascend. A shuffle's are not looked at: they do not. A
+ * file whose blocks are not known is read in one pass. */
 static size_t take_window_size(const take *s)
 {
     uint64_t n = LB_MIN(s->k.window, s->k.rows.count - s->at), sorted = 1;
@@ -429,7 +429,8 @@ static lb_status taking_check(const lb_take *want, lb_error *err)
     return LB_OK;
 }
 
-/* Where only a sample of the file was read, one window of listed rows is found on the way; else its rows are found first. */
+/* Where only a sample of the file was read, one window of listed rows is found on the way; else its rows are found
+ * first. */
 static lb_status taking_settle(lb_taking *k, lb_error *err)
 {
     lb_table *t = k->t;

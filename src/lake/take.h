@@ -1,5 +1,5 @@
-/* Taking scattered rows: a window of them is sorted, read block by block in parallel, and given out in the order asked. Shared by
- * the files that plan, read, explain and give raw records. */
+/* Taking scattered rows: a window of them is sorted, read block by block in parallel, and given out in the order
+ * asked. Shared by the files that plan, read, explain and give raw records. */
 #ifndef LB_LAKE_TAKE_H
 #define LB_LAKE_TAKE_H
 
@@ -78,7 +78,8 @@ uint64_t lb_take_window_rows(lb_table *t, const lb_data *single, uint64_t total)
 /* The entry of a part; lent from `arena` or the open file. */
 lb_status lb_take_entry(const lb_take_window *w, uint64_t file, lb_arena *arena, lb_entry *out, lb_error *err);
 
-/* Open a part's file, once for all its segments; `project` NULL: no columns. And leave it: after the last segment it is closed. */
+/* Open a part's file, once for all its segments; `project` NULL: no columns. And leave it: after the last segment it
+ * is closed. */
 lb_status lb_take_part_open(lb_take_window *w, lb_take_part *p, const lb_project *project, bool fresh, lb_error *err);
 void lb_take_part_leave(lb_take_part *p);
 
@@ -100,7 +101,8 @@ typedef struct lb_taking {
 lb_status lb_taking_init(lb_taking *k, lb_table *t, const lb_take *want, lb_error *err);
 void lb_taking_free(lb_taking *k);
 
-/* Have the places of all rows, where only a sample of the file was read, so that several windows do not read it over and over. */
+/* Have the places of all rows, where only a sample of the file was read, so that several windows do not read it over
+ * and over. */
 lb_status lb_taking_index(lb_taking *k, lb_error *err);
 
 /* After STALE, before anything was given out: go on with the file as it is now. False: that cannot help, or failed. */

@@ -4,8 +4,8 @@
 #include "base/sort.h"
 #include "lake/take.h"
 
-/* Wanted rows that stand so near to each other are read in one pass: passing over these bytes costs about what a new beginning
- * does. */
+/* Wanted rows that stand so near to each other are read in one pass: passing over these bytes costs about what a new
+ * beginning does. */
 #define PLAN_NEAR_BYTES ((uint64_t)64 << 10)
 
 /* A pass ends at the block border behind so many bytes, so that several threads have work. */

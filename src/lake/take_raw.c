@@ -1,4 +1,5 @@
-/* The own bytes of scattered records: where they stand is found block by block, then they are copied in the order asked. */
+/* The own bytes of scattered records: where they stand is found block by block, then they are copied in the order
+ * asked. */
 #include <stdlib.h>
 
 #include "base/pool.h"

@@ -1,4 +1,5 @@
-/* Gathering rows: every type's picked rows print as they do where they stand, by the direct way and by the general one. */
+/* Gathering rows: every type's picked rows print as they do where they stand, by the direct way and by the general
+ * one. */
 #include "column/gather.h"
 #include "column_fixture.h"
 

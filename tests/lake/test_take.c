@@ -1,5 +1,5 @@
-/* Taking rows through the library: mistakes, empty answers, columns, limits of memory, windows, threads, and the shuffle as it is
- * promised; and splits. */
+/* Taking rows through the library: mistakes, empty answers, columns, limits of memory, windows, threads, and the
+ * shuffle as it is promised; and splits. */
 #include <pthread.h>
 
 #include "lake/handlers.h"
