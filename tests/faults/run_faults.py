@@ -391,6 +391,10 @@ def command(*words, stride=False):
     return lambda lake: [words[0], *words[1:], *options, "-j", "1", str(lake.root)]
 
 
+def take(lake, *options):
+    return ["take", "-j", "1", *options, str(lake.root), "190", "3", "3", "20-60", "7"]
+
+
 def output(lake):
     return ["slice", "-j", "1", "-o", str(lake.out / "rows.csv"), "--to", "csv", str(lake.root)]
 
@@ -408,6 +412,10 @@ SCENARIOS = [
     Scenario("slice-mapped", command("slice", "--to", "csv"), judge_rows, mapped),
     Scenario("slice-changed", command("slice", "--to", "csv"), judge_rows, changed),
     Scenario("slice-unmapped", command("slice", "--to", "csv", *("--encoding", "ISO-8859-1")), judge_rows),
+    Scenario("take", take, judge_reader, mapped),
+    Scenario("take-raw", lambda lake: take(lake, "--to", "raw"), judge_reader, mapped),
+    Scenario("shuffle", command("shuffle", "--seed", "3"), judge_reader, mapped),
+    Scenario("splits", command("splits", "--target", "500", "--check"), judge_reader, mapped),
     Scenario("schema", command("schema", "--json"), judge_reader, mapped),
     Scenario("count", command("count"), judge_reader, mapped),
     Scenario("output-new", output, judge_file, mapped),
