@@ -149,8 +149,8 @@ static void errors_come_behind_what_is_before_them(void **state)
             struct ArrowArrayStream stream;
             lb_status status;
             lb_error err = LB_ERROR_INIT;
-            open_stream(cx,
-                        (counting){ .runs = 60, .fail_next = in_next ? 40 : -1, .fail_run = in_next ? -1 : 42 }, &stream);
+            open_stream(cx, (counting){ .runs = 60, .fail_next = in_next ? 40 : -1, .fail_run = in_next ? -1 : 42 },
+                        &stream);
             /* Runs 0 to 39 give 60 batches; 40, 41 and 42 give 0, 1 and 2 more before the last one fails. */
             assert_int_equal(pull(&stream, INT64_MAX, &status, &err), in_next ? 60 : 63);
             assert_int_equal(status, LB_CORRUPT);
