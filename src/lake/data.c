@@ -252,7 +252,13 @@ static lb_status data_make(lb_context *cx, const lb_data_request *q, bool use_en
 
 lb_status lb_data_open(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)
 {
-    return data_make(cx, request, true, out, err);
+    lb_status status = data_make(cx, request, true, out, err);
+
+    if (status != LB_STALE)
+        return status;
+    /* It changed under the survey: looked at once more. */
+    lb_error_clear(err);
+    return data_make(cx, request, false, out, err);
 }
 
 lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)

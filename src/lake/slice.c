@@ -4,6 +4,7 @@
 #include "column/stream.h"
 #include "lake/ahead.h"
 #include "lake/project.h"
+#include "lake/stretch.h"
 
 typedef struct slice {
     lb_table *t;
@@ -18,12 +19,17 @@ typedef struct slice {
     bool fresh;          /* read without the map after it changed: not again */
     uint64_t part_end;   /* row of the table behind the part */
     struct ArrowArrayStream stream;
+    struct ArrowArrayStream
+        stretch; /* of a lake: rows of several files, brought to the table's columns; else no part is */
 } slice;
 
 /* ---------------------------------------------------------------- parts */
 
 static void slice_close_part(slice *s)
 {
+    if (s->stretch.release != NULL)
+        s->stretch.release(&s->stretch);
+    s->stretch.release = NULL;
     if (s->stream.release != NULL)
         s->stream.release(&s->stream);
     s->stream.release = NULL;
@@ -75,7 +81,12 @@ static lb_status slice_name_file(const slice *s, lb_status status, lb_error *err
 static lb_status slice_open_part(slice *s, lb_error *err)
 {
     uint64_t next;
+    bool several = false;
 
+    if (s->t->lake && s->t->rows != LB_ROWS_UNKNOWN)
+        LB_TRY(lb_stretch_open(s->t, &s->project, s->at, s->end, &s->stretch, &several, err));
+    if (several)
+        return LB_OK;
     LB_TRY(lb_table_find_row(s->t, s->at, &s->file, err));
     if (s->file == UINT64_MAX)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "row %llu has no file", (unsigned long long)s->at);
@@ -119,6 +130,17 @@ static lb_status slice_pull(slice *s, struct ArrowArray *batch, lb_error *err)
     return slice_pull(s, batch, err);
 }
 
+/* The next batch of the open stretch, which is closed at its end. */
+static lb_status slice_pull_stretch(slice *s, struct ArrowArray *out, lb_error *err)
+{
+    LB_TRY(lb_stream_next(&s->stretch, out, err));
+    if (out->release == NULL)
+        slice_close_part(s);
+    else
+        s->at += (uint64_t)out->length;
+    return LB_OK;
+}
+
 static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
 {
     slice *s = state;
@@ -126,10 +148,16 @@ static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
 
     out->release = NULL;
     for (;;) {
-        if (s->data == NULL) {
+        if (s->data == NULL && s->stretch.release == NULL) {
             if (s->at >= s->end)
                 return LB_OK;
             LB_TRY(slice_open_part(s, err));
+        }
+        if (s->stretch.release != NULL) {
+            LB_TRY(slice_pull_stretch(s, out, err));
+            if (out->release != NULL)
+                return LB_OK;
+            continue;
         }
         LB_TRY(slice_pull(s, &batch, err));
         if (batch.release != NULL)
