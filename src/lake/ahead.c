@@ -122,6 +122,7 @@ static lb_status ahead_next(void *state, struct ArrowArray *out, lb_error *err)
     ahead *a = state;
 
     out->release = NULL;
+    LB_TRY(lb_check_cancel(a->cx, err)); /* also where batches are at hand */
     pthread_mutex_lock(&a->lock);
     lb_status status = ahead_take(a, out, err);
     pthread_mutex_unlock(&a->lock);
