@@ -17,17 +17,17 @@
 
 /* Texts are lent and must live as long as the run. */
 typedef struct lb_lineage_options {
-    const lb_catalog *catalog;  /* NULL: none; only read, so that runs of several threads may share one */
-    lb_budget *budget;          /* NULL: no limit */
-    lb_str default_db;          /* empty: "default" */
-    bool expand_complex_types;  /* a star includes columns of complex types */
-    bool expr_rewrites;         /* fold constants before columns are collected (lineage.md 3.6) */
-    bool keep_newlines;         /* of the recorded text; else each becomes a blank */
-    bool strict;                /* a name that is unresolved or ambiguous fails its statement */
-    lb_str warehouse;           /* where tables without a location of their own lie; empty: "/test-warehouse" */
-    lb_str user;                /* recorded as it is */
+    const lb_catalog *catalog;         /* NULL: none; only read, so that runs of several threads may share one */
+    lb_budget *budget;                 /* NULL: no limit */
+    lb_str default_db;                 /* empty: "default" */
+    bool expand_complex_types;         /* a star includes columns of complex types */
+    bool expr_rewrites;                /* fold constants before columns are collected (lineage.md 3.6) */
+    bool keep_newlines;                /* of the recorded text; else each becomes a blank */
+    bool strict;                       /* a name that is unresolved or ambiguous fails its statement */
+    lb_str warehouse;                  /* where tables without a location of their own lie; empty: "/test-warehouse" */
+    lb_str user;                       /* recorded as it is */
     uint64_t query_id_hi, query_id_lo; /* of the first statement; each further one gets the next low half */
-    int64_t started, ended;     /* seconds since the epoch; ended is raised to started */
+    int64_t started, ended;            /* seconds since the epoch; ended is raised to started */
 } lb_lineage_options;
 
 typedef enum lb_lineage_mark_kind {

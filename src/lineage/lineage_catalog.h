@@ -19,8 +19,8 @@ typedef struct lb_nested_field {
 
 struct lb_nested_type {
     lb_type_kind kind;
-    const lb_nested_type *item;  /* of an array, or the value of a map */
-    const lb_nested_type *key;   /* of a map */
+    const lb_nested_type *item;    /* of an array, or the value of a map */
+    const lb_nested_type *key;     /* of a map */
     const lb_nested_field *fields; /* of a struct, as declared */
     uint32_t n_fields;
 };
@@ -33,13 +33,13 @@ typedef struct lb_catalog_column {
 } lb_catalog_column;
 
 typedef struct lb_catalog_table {
-    lb_str db, name;   /* lower case */
-    lb_str full_name;  /* "db.name" */
-    lb_str type;       /* "hive", "iceberg", "kudu", "hbase", "view", … */
-    lb_str location;   /* empty: not known */
-    int64_t create_time; /* seconds since the epoch; -1: not known */
-    lb_str view_sql;   /* of a view: the text of its query */
-    lb_str view_db;    /* the database its names are looked up in; empty: its own */
+    lb_str db, name;            /* lower case */
+    lb_str full_name;           /* "db.name" */
+    lb_str type;                /* "hive", "iceberg", "kudu", "hbase", "view", … */
+    lb_str location;            /* empty: not known */
+    int64_t create_time;        /* seconds since the epoch; -1: not known */
+    lb_str view_sql;            /* of a view: the text of its query */
+    lb_str view_db;             /* the database its names are looked up in; empty: its own */
     lb_catalog_column *columns; /* in star order: partition columns of a hive table last */
     uint32_t n_columns;
     lb_names by_name; /* place of each column by its name, made where there are many; see lb_catalog_column_find */
@@ -54,24 +54,24 @@ void lb_catalog_free(lb_catalog *catalog); /* takes NULL */
 
 /* What is handed in for one table: everything is copied, names are made lower case, types are read as written
  * (`array<struct<f1:int>>`; what is not understood counts as scalar). A table of that name is replaced. */
-typedef struct lb_table_column {
+typedef struct lb_catalog_column_spec {
     const char *name, *type; /* type NULL: not known */
     bool partition, hidden;
-} lb_table_column;
+} lb_catalog_column_spec;
 
-typedef struct lb_table_spec {
+typedef struct lb_catalog_spec {
     const char *db, *name;
     const char *type;     /* NULL: "hive", or "view" where view_sql is given */
     const char *location; /* NULL: not known */
     int64_t create_time;  /* seconds since the epoch; -1: not known */
     const char *view_sql; /* NULL: a table */
     const char *view_db;  /* NULL: its own database */
-    const lb_table_column *columns;
+    const lb_catalog_column_spec *columns;
     size_t n_columns; /* of a view 0: found from its query */
-} lb_table_spec;
+} lb_catalog_spec;
 
 /* Errors: USAGE (no name, a column named twice), NOMEM, BUDGET. */
-lb_status lb_catalog_put(lb_catalog *catalog, const lb_table_spec *spec, lb_error *err);
+lb_status lb_catalog_put(lb_catalog *catalog, const lb_catalog_spec *spec, lb_error *err);
 
 /* Add the tables of a JSON document: `{"tables":[{"db","name","table_type","columns":[{"name","type","partition"}],
  * "view_sql","location","create_time"}, …]}` or that list alone. Errors: CORRUPT, saying which table and what was
