@@ -322,7 +322,7 @@ void lb_json_skip(lb_json_pull *p)
             skip_plain(p);
         } else if (depth == LB_JSON_DEPTH) {
             if (p->status == LB_OK)
-                pull_stop(p, lb_fail(p->err, LB_BUDGET, LB_AT(lb_cursor_offset(&p->in)),
+                pull_stop(p, lb_fail(p->err, LB_CORRUPT, LB_AT(lb_cursor_offset(&p->in)),
                                      "JSON: values are nested deeper than %d", LB_JSON_DEPTH));
         } else {
             open[depth] = kind == LB_JSON_OBJECT ? '{' : '[';

@@ -59,7 +59,7 @@ void lb_json_skip(lb_json_pull *p);
 /* Fail at the place reached: CORRUPT. */
 __attribute__((format(printf, 2, 3))) void lb_json_fail(lb_json_pull *p, const char *fmt, ...);
 
-/* Only blanks may follow. The status: CORRUPT with the offset, BUDGET (also of depth), NOMEM. */
+/* Only blanks may follow. The status: CORRUPT with the offset, also of values nested too deep; BUDGET, NOMEM. */
 lb_status lb_json_end(lb_json_pull *p);
 
 #endif

@@ -89,11 +89,10 @@ struct lb_thrift_struct {
 /* Read one struct from `in`, which ends up behind it. `out` is the C struct, all zero before. What it points to lies in
  * the input or in `arena`; both must outlive it. A field that comes twice counts as it came last.
  *
- * Errors:  CORRUPT      where the bytes break the protocol, a required field is missing, or a list cannot be as long as it
- *                       says; with the offset. When they merely end too early, in->bad is set: with more bytes the struct
- *                       may be whole.
- *          BUDGET       nested deeper than LB_THRIFT_DEPTH; the arena's limit
- *          NOMEM
+ * Errors:  CORRUPT      where the bytes break the protocol, a required field is missing, a list cannot be as long as it
+ *                       says, or values are nested deeper than LB_THRIFT_DEPTH; with the offset. When the bytes merely
+ *                       end too early, in->bad is set: with more of them the struct may be whole.
+ *          BUDGET, NOMEM of the arena
  * Threads: any.
  * Cost:    linear in the bytes read. Memory: a list takes its count times the size of its items. */
 lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,

@@ -40,7 +40,7 @@ static bool reader_deeper(thrift_reader *r, unsigned depth)
     if (depth <= LB_THRIFT_DEPTH)
         return true;
     if (r->status == LB_OK)
-        reader_stop(r, lb_fail(r->err, LB_BUDGET, LB_AT(lb_cursor_offset(r->in)),
+        reader_stop(r, lb_fail(r->err, LB_CORRUPT, LB_AT(lb_cursor_offset(r->in)),
                                "Thrift: values are nested deeper than %d", LB_THRIFT_DEPTH));
     return false;
 }

@@ -381,7 +381,7 @@ static void nesting(void **state)
         lb_arena_init(&arena, NULL);
         lb_cursor_init(&in, bytes, 2 * depth, 0);
         assert_int_equal(lb_thrift_decode(LB_THRIFT_COMPACT, &all_struct, &in, &arena, &v, &err),
-                         depth <= LB_THRIFT_DEPTH ? LB_OK : LB_BUDGET);
+                         depth <= LB_THRIFT_DEPTH ? LB_OK : LB_CORRUPT);
         free(bytes);
         lb_arena_free(&arena);
     }
