@@ -85,6 +85,11 @@ lb_status lb_trail_make(lb_budget *budget, lb_trail **out, lb_error *err)
     return LB_OK;
 }
 
+lb_budget *lb_trail_budget(const lb_trail *t)
+{
+    return t->arena.budget;
+}
+
 static void free_index(lb_trail *t)
 {
     for (int i = 0; i < 2; i++) {
@@ -250,7 +255,8 @@ static int64_t cut_time(int64_t time)
 
 static lb_status put_statement(lb_trail *t, const lb_lineage_graph *g, lb_error *err)
 {
-    lb_trail_statement s = { .query_id_hi = g->query_id_hi,
+    lb_trail_statement s = { .has_ended = g->has_ended,
+                             .query_id_hi = g->query_id_hi,
                              .query_id_lo = g->query_id_lo,
                              .started = cut_time(g->started),
                              .ended = cut_time(g->has_ended ? LB_MAX(g->ended, g->started) : INT64_MAX) };

@@ -19,7 +19,8 @@ typedef enum lb_trail_way { LB_TRAIL_UPSTREAM, LB_TRAIL_DOWNSTREAM } lb_trail_wa
 typedef struct lb_trail_statement {
     uint64_t query_id_hi, query_id_lo;
     lb_str operation, text, user; /* the text cut at LB_TRAIL_TEXT bytes */
-    int64_t started, ended;
+    int64_t started, ended;       /* cut at 2^62 */
+    bool has_ended;
 } lb_trail_statement;
 
 #define LB_TRAIL_TEXT 4096
@@ -60,6 +61,7 @@ typedef struct lb_trail_answer {
 
 lb_status lb_trail_make(lb_budget *budget, lb_trail **out, lb_error *err);
 void lb_trail_free(lb_trail *t); /* takes NULL */
+lb_budget *lb_trail_budget(const lb_trail *t);
 
 /* Everything is copied. Errors: NOMEM, BUDGET. */
 lb_status lb_trail_put(lb_trail *t, const lb_lineage_graph *graph, lb_error *err);
