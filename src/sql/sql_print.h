@@ -22,6 +22,9 @@ lb_status lb_sql_render(lb_str text, lb_sql_dialect dialect, const lb_sql_expr *
  * of Latin, Greek, Cyrillic and others that have a lower case by the C library's table). */
 lb_status lb_sql_label(lb_str text, lb_sql_dialect dialect, const lb_sql_expr *expr, lb_buf *out, lb_error *err);
 
+/* An operator as it is written, "IS NOT DISTINCT FROM"; "" for none. Static. */
+const char *lb_sql_op_text(unsigned op);
+
 /* Do two trees say the same, places and texts apart? Literals compare by their tokens. */
 bool lb_sql_same(lb_str text_a, const lb_sql_statement *a, lb_str text_b, const lb_sql_statement *b);
 

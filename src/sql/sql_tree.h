@@ -138,7 +138,6 @@ typedef enum lb_sql_op {
     LB_SQL_OP_NULL_SAFE_EQ, /* <=> */
     LB_SQL_OP_DISTINCT,
     LB_SQL_OP_NOT_DISTINCT, /* IS [NOT] DISTINCT FROM */
-    LB_SQL_OP_CUSTOM,       /* operators of other systems, as @>, ~*, ->>, <<: the text between the two operands */
     LB_SQL_OP_ADD,
     LB_SQL_OP_SUB,
     LB_SQL_OP_MUL,
@@ -157,6 +156,8 @@ typedef enum lb_sql_op {
     LB_SQL_OP_IREGEXP,
     LB_SQL_OP_SIMILAR,
     LB_SQL_OP_GLOB,
+    /* From here on: operators of other systems in a chain, as @>, ->>, <<; lb_sql_op_text() spells them. */
+    LB_SQL_OP_CUSTOM,
 } lb_sql_op;
 
 typedef enum lb_sql_is { LB_SQL_IS_NULL, LB_SQL_IS_TRUE, LB_SQL_IS_FALSE, LB_SQL_IS_UNKNOWN } lb_sql_is;
