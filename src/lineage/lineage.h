@@ -14,10 +14,12 @@
 
 #include "lineage/lineage_catalog.h"
 #include "lineage/lineage_graph.h"
+#include "sql/sql_parse.h"
 
 /* Texts are lent and must live as long as the run. */
 typedef struct lb_lineage_options {
     const lb_catalog *catalog;         /* NULL: none; only read, so that runs of several threads may share one */
+    lb_sql_dialect dialect;            /* 0: Impala's */
     lb_budget *budget;                 /* NULL: no limit */
     lb_str default_db;                 /* empty: "default" */
     bool expand_complex_types;         /* a star includes columns of complex types */

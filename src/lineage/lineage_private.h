@@ -4,7 +4,10 @@
  *     lineage_scope.c      relations in scope, and names → slots
  *     lineage_star.c       stars → slots
  *     lineage_from.c       FROM → relations; WITH entries, stored views, collections
+ *     lineage_pivot.c      PIVOT and UNPIVOT
  *     lineage_expr.c       expressions → slots
+ *     lineage_fold.c       conditions that are constant
+ *     lineage_functions.c  what is known of functions
  *     lineage_query.c      blocks, set operations, labels
  *     lineage_statement.c  statements → targets and contributors
  *     lineage_merge.c      UPDATE and MERGE
@@ -210,10 +213,10 @@ typedef struct lb_env {
 struct lb_cte {
     lb_str name;
     const lb_sql_cte *tree;
-    lb_env *env;         /* in which its text is read */
     lb_env inner;        /* with only the entries before it visible */
     lb_columns *columns; /* once analysed, or while a recursive one is */
-    bool busy;
+    lb_unit *unit;
+    bool recursive, busy, done;
 };
 
 struct lb_scope {
@@ -234,11 +237,11 @@ struct lb_scope {
 };
 
 /* Which relations of a scope an expression has met: tells a join condition in WHERE. */
-typedef struct lb_span {
+typedef struct lb_reach_span {
     const lb_scope *scope;
     const lb_relation *first;
     bool several;
-} lb_span;
+} lb_reach_span;
 
 /* The text that a tree was made of. */
 typedef struct lb_source_text {
@@ -261,7 +264,7 @@ struct lb_analysis {
     bool folds;
     lb_unit *unit; /* whose restrictions are being gathered */
     lb_unit *main;
-    lb_span *span; /* may be NULL */
+    lb_reach_span *span; /* may be NULL */
     uint32_t depth;
     uint64_t work;
 
@@ -277,6 +280,7 @@ struct lb_analysis {
     uint32_t n_marks, cap_marks;
     uint64_t n_unknown_tables, n_unknown_columns, n_ambiguous_columns;
     lb_text_map marked; /* places already marked, for parts that are analysed again */
+    lb_buf *scratch;    /* for labels; empty between calls */
     lb_error *err;
 };
 
@@ -357,7 +361,14 @@ lb_status lb_star_relation(lb_analysis *an, const lb_relation *relation, bool al
 lb_status lb_from_list(lb_analysis *an, lb_scope *scope, const lb_sql_ref *list);
 lb_status lb_from_table(lb_analysis *an, lb_scope *scope, lb_table_use *use, const lb_sql_names *path,
                         const lb_sql_name *alias, lb_relation **out);
-lb_status lb_from_env(lb_analysis *an, const lb_sql_with *with, lb_env *outer, lb_env **out); /* NULL with: outer */
+
+/* The WITH entries that a clause adds to those around it, analysed; `with` NULL: adds none. */
+lb_status lb_from_env(lb_analysis *an, const lb_sql_with *with, lb_env *outer, lb_scope *scope, bool sees_outer,
+                      lb_env **out);
+
+/* The columns that PIVOT or UNPIVOT makes of `source`, the one relation of the scope. */
+lb_status lb_from_pivot(lb_analysis *an, lb_scope *scope, const lb_sql_pivot *pivot, const lb_columns *source,
+                        lb_columns *out);
 
 /* The columns of a stored view. */
 lb_status lb_from_view(lb_analysis *an, lb_table_use *use, uint32_t begin, lb_columns **out);
@@ -379,9 +390,14 @@ lb_status lb_slot_restrict(lb_analysis *an, const lb_flow_slot *slot, uint16_t c
 bool lb_expr_is_literal(const lb_sql_expr *expr);
 const lb_sql_expr *lb_expr_bare(const lb_sql_expr *expr); /* out of its parentheses */
 
-/* What simplification finds a condition to be. */
+/* ---- simplification (lineage.md 3.6) */
+
+/* What a condition is, whatever the rows hold. `text`: that the tree was made of. */
 typedef enum lb_truth { LB_TRUTH_OPEN, LB_TRUTH_TRUE, LB_TRUTH_FALSE, LB_TRUTH_NULL } lb_truth;
-lb_truth lb_expr_truth(const lb_sql_expr *expr, int depth);
+lb_truth lb_fold_truth(lb_str text, const lb_sql_expr *expr);
+
+/* The operator between the first two operands of a chain; of AND and OR it is that between all. */
+lb_sql_op lb_fold_joint(const lb_sql_expr *chain);
 
 /* ---- functions */
 
@@ -391,7 +407,8 @@ enum {
     LB_FUNCTION_IF = 1 << 2,          /* the first argument is a condition */
     LB_FUNCTION_CONDITIONAL = 1 << 3, /* each argument is value and condition, as of coalesce */
     LB_FUNCTION_DECODE = 1 << 4,      /* decode(x, a, r, …): the first and every other one are compared */
-    LB_FUNCTION_GROUPING = 1 << 5     /* says how rows are grouped: takes no value from its arguments */
+    LB_FUNCTION_GROUPING = 1 << 5,    /* says how rows are grouped: takes no value from its arguments */
+    LB_FUNCTION_NULLIF = 1 << 6       /* the first argument is value and condition, the second a condition */
 };
 unsigned lb_function_traits(lb_str name); /* name in any case */
 
@@ -415,14 +432,14 @@ typedef struct lb_query_place {
 
 typedef struct lb_query_facts {
     bool correlated;
-    bool exists_always; /* EXISTS over it is always true, or it never yields a row */
+    bool decided; /* EXISTS over it is the same for every row */
 } lb_query_facts;
 
 lb_status lb_query_columns(lb_analysis *an, const lb_sql_query *query, const lb_query_place *place, lb_columns **out,
                            lb_query_facts *facts);
 
-/* The one SELECT block a query is, through parentheses; NULL: a set operation, VALUES. */
-const lb_sql_block *lb_query_single(const lb_sql_query *query);
+/* Is a query, through its parentheses, one SELECT block? EXCEPT and INTERSECT are turned into one, but for views. */
+bool lb_query_is_select(const lb_analysis *an, const lb_sql_query *query);
 
 /* ---- statements and graphs */
 

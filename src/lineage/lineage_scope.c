@@ -328,7 +328,7 @@ static lb_status scope_label(lb_analysis *an, const lb_str *parts, uint32_t from
 /* Tell the span which relation of its block was met. */
 static void scope_meet(lb_analysis *an, const lb_relation *r)
 {
-    lb_span *span = an->span;
+    lb_reach_span *span = an->span;
 
     if (span == NULL || r == NULL || r->scope != span->scope)
         return;
