@@ -1,9 +1,7 @@
+#define LB_KW_TABLE_BODY /* this file has the tables */
 #include "sql/sql_lex.h"
 
 #include "base/utf8.h"
-
-#define LB_KW_TABLE_BODY
-#include "sql/sql_keyword_table.h"
 
 /* What a byte may be. */
 enum {
@@ -13,7 +11,6 @@ enum {
     C_STOP = 8, /* ends the quick run through a string: a quote, a backslash, NUL */
 };
 
-#define WORDS(first) first, first, first, first, first, first, first, first
 static const uint8_t classes[256] = {
     [0] = C_STOP,           ['\t'] = C_SPACE,         ['\n'] = C_SPACE, ['\v'] = C_SPACE,        ['\f'] = C_SPACE,
     ['\r'] = C_SPACE,       [' '] = C_SPACE,          ['"'] = C_STOP,   ['\''] = C_STOP,         ['`'] = C_STOP,
@@ -321,17 +318,20 @@ static void lex_dot(lb_sql_lexer *x, lb_token *tok)
     }
 }
 
+#define VARIABLE_MAX 256 /* of ${name}, so that many without an end take no time */
+
 /* $1, ${name}, $$…$$; else a name. */
 static void lex_dollar(lb_sql_lexer *x, lb_token *tok)
 {
     uint32_t digits = run_of(x, x->at + 1, C_DIGIT);
 
     if (lexer_char(x, x->at + 1) == '{') {
-        const char *close = memchr(x->text + x->at, '}', x->size - x->at);
-        const char *line = memchr(x->text + x->at, '\n', x->size - x->at);
-        if (close == NULL || (line != NULL && line < close))
+        size_t most = LB_MIN(x->size - x->at, VARIABLE_MAX);
+        const char *close = memchr(x->text + x->at, '}', most);
+        const char *line = memchr(x->text + x->at, '\n', most);
+        if (close == NULL || (line != NULL && line < close)) {
             lex_word(x, tok);
-        else {
+        } else {
             tok->kind = LB_TOK_PARAM;
             x->at = (uint32_t)(close - x->text) + 1;
         }
