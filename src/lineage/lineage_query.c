@@ -1,6 +1,7 @@
 /* Queries: SELECT blocks, VALUES, set operations → columns; and what in them restricts. */
 #include "base/number.h"
 #include "lineage/lineage_private.h"
+#include "sql/sql_print.h"
 
 bool lb_query_is_select(const lb_analysis *an, const lb_sql_query *query)
 {
@@ -496,12 +497,17 @@ static lb_status query_set(lb_analysis *an, const lb_sql_query *query, const lb_
 }
 
 /* ORDER BY of a whole set operation: over its columns. */
-static lb_status query_tail(lb_analysis *an, const lb_sql_query *query, lb_columns *columns)
+static lb_status query_tail(lb_analysis *an, const lb_sql_query *query, const lb_query_place *place,
+                            lb_columns *columns)
 {
     bool beyond = query->tail.limit == NULL || !lb_query_is_select(an, query);
     lb_relation relation = { .kind = LB_RELATION_DERIVED, .columns = columns };
     lb_relation *relations[1] = { &relation };
-    lb_scope scope = { .relations = relations, .n_relations = 1 };
+    lb_scope scope = { .outer = place->outer,
+                       .sees_outer = place->sees_outer,
+                       .env = place->env,
+                       .relations = relations,
+                       .n_relations = 1 };
     lb_flow_slot slot;
 
     for (const lb_sql_order *o = query->tail.order; o != NULL; o = o->next) {
@@ -530,7 +536,7 @@ lb_status lb_query_columns(lb_analysis *an, const lb_sql_query *query, const lb_
         LB_TRY(query_block(an, query->first, &inner, out, facts));
     else
         LB_TRY(query_set(an, query, &inner, out, facts));
-    LB_TRY(query_tail(an, query, *out));
+    LB_TRY(query_tail(an, query, &inner, *out));
     an->depth--;
     return LB_OK;
 }
