@@ -19,6 +19,7 @@
 /* Texts are lent and must live as long as the run. */
 typedef struct lb_lineage_options {
     const lb_catalog *catalog;         /* NULL: none; only read, so that runs of several threads may share one */
+    lb_context *context;               /* asked for cancellation only; may be NULL */
     lb_sql_dialect dialect;            /* 0: Impala's */
     lb_budget *budget;                 /* NULL: no limit */
     lb_str default_db;                 /* empty: "default" */

@@ -57,12 +57,18 @@ const lb_catalog_table *lb_catalog_at(const lb_catalog *catalog, size_t index)
     return catalog->tables[index];
 }
 
-const lb_catalog_table *lb_catalog_find(const lb_catalog *catalog, lb_str db, lb_str name)
+const lb_catalog_table *lb_catalog_entry(const lb_catalog *catalog, lb_str db, lb_str name)
 {
     const uint64_t *at = catalog == NULL ? NULL : lb_names_find(&catalog->dbs, db);
     if (at != NULL)
         at = lb_names_find(&catalog->db_tables[*at], name);
     return at == NULL ? NULL : catalog->tables[*at];
+}
+
+const lb_catalog_table *lb_catalog_find(const lb_catalog *catalog, lb_str db, lb_str name)
+{
+    const lb_catalog_table *table = lb_catalog_entry(catalog, db, name);
+    return table == NULL || table->dropped ? NULL : table;
 }
 
 uint32_t lb_catalog_column_find(const lb_catalog_table *table, lb_str name)

@@ -10,4 +10,7 @@ lb_arena *lb_catalog_arena(lb_catalog *catalog);
  * partition columns last. Errors: USAGE (a column named twice), NOMEM, BUDGET. */
 lb_status lb_catalog_place(lb_catalog *catalog, lb_catalog_table *table, lb_error *err);
 
+/* As lb_catalog_find, but also what says that a table was dropped. */
+const lb_catalog_table *lb_catalog_entry(const lb_catalog *catalog, lb_str db, lb_str name);
+
 #endif

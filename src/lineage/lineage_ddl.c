@@ -77,7 +77,7 @@ static lb_status ddl_name(const ddl_change *d, const lb_sql_names *path, lb_str 
 
 static const lb_catalog_table *ddl_find(const ddl_change *d, lb_str db, lb_str name)
 {
-    const lb_catalog_table *table = lb_catalog_find(d->catalog, db, name);
+    const lb_catalog_table *table = lb_catalog_entry(d->catalog, db, name);
 
     if (table == NULL)
         table = lb_catalog_find(d->below, db, name);

@@ -5,7 +5,7 @@
 
 const lb_catalog_table *lb_analysis_find(const lb_analysis *an, lb_str db, lb_str name)
 {
-    const lb_catalog_table *table = lb_catalog_find(an->own, db, name);
+    const lb_catalog_table *table = lb_catalog_entry(an->own, db, name);
 
     if (table != NULL)
         return table->dropped ? NULL : table;
