@@ -131,8 +131,11 @@ void sql_report(cli *c, sql_text *text, uint64_t offset, bool caret, const char 
     size_t at = offset < text->size ? (size_t)offset : text->size;
     go_to(text, at);
     size_t column = count_characters(text->bytes + text->line_begin, text->bytes + at) + 1;
-    report_line(c, "%s%sline %" PRIu64 ", column %zu: %s", text->path == NULL ? "" : text->path,
-                text->path == NULL ? "" : ": ", text->line, column, message);
+    char *place = cli_format("line %" PRIu64 ", column %zu: ", text->line, column);
+    if (strncmp(message, place, strlen(place)) == 0) /* the library has said it */
+        message += strlen(place);
+    report_line(c, "%s%s%s%s", text->path == NULL ? "" : text->path, text->path == NULL ? "" : ": ", place, message);
+    free(place);
     if (caret)
         show_line(text, at);
 }

@@ -35,21 +35,30 @@ static int add_lake(cli *c, lb_catalog *catalog, const char *dir)
     return EXIT_DONE;
 }
 
+/* A place in statements is shown; the messages about JSON have theirs in them. */
+static int tell_catalog(cli *c, sql_text *text, lb_error *err)
+{
+    const char *at = text->bytes, *end = at + text->size;
+    while (at < end && (unsigned char)*at <= ' ')
+        at++;
+    if (err->offset >= 0 && at < end && *at != '{' && *at != '[') {
+        sql_report(c, text, (uint64_t)err->offset, true, err->message);
+    } else {
+        err->offset = err->line = -1;
+        (void)snprintf(err->path, sizeof err->path, "%s", text->path);
+        (void)report_error(c, err);
+    }
+    return err->code == LB_USAGE ? EXIT_DATA : report_status(err->code);
+}
+
 static int add_file(cli *c, lb_catalog *catalog, const char *path)
 {
     lb_error err = LB_ERROR_INIT;
     sql_text text;
     int result = sql_read(c, path, &text);
     if (result == EXIT_DONE &&
-        lb_catalog_add(catalog, text.bytes, text.size, args_text(c, OPT_DEFAULT_DB, NULL), &err) != LB_OK) {
-        if (err.offset >= 0 && err.line < 0) {
-            sql_report(c, &text, (uint64_t)err.offset, true, err.message);
-        } else {
-            (void)snprintf(err.path, sizeof err.path, "%s", text.path);
-            (void)report_error(c, &err);
-        }
-        result = report_status(err.code);
-    }
+        lb_catalog_add(catalog, text.bytes, text.size, args_text(c, OPT_DEFAULT_DB, NULL), &err) != LB_OK)
+        result = tell_catalog(c, &text, &err);
     sql_free(&text);
     return result;
 }
@@ -118,7 +127,8 @@ static int tell_error(cli *c, sql_text *text, const lb_trace_info *info)
         (void)fprintf(stderr, "  %s\n", clean);
         free(clean);
     }
-    return report_status(info->status);
+    /* The call was right; it is the text that is wrong. */
+    return info->status == LB_USAGE ? EXIT_DATA : report_status(info->status);
 }
 
 /* What becomes of one statement. *stop: nothing more can be written. */
