@@ -27,6 +27,7 @@ struct lb_log_writer {
     uint64_t max_records;
     bool sync_each;
     bool dirty;        /* written since the last sync */
+    bool made;         /* a file was made: its name must last too */
     int dir_fd, fd;    /* of the current file; -1: none yet */
     uint64_t number;   /* in its name */
     uint64_t size;     /* of it, as far as its lines were counted */
@@ -73,18 +74,40 @@ static void read_current(const lb_log_writer *w, log_name *name)
         *end = '\0';
 }
 
+/* Write all of it; at an offset, or where that is below 0 at the end. Says how much was written. */
+static size_t write_all(int fd, const uint8_t *bytes, size_t size, off_t at)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = at < 0 ? TEMP_FAILURE_RETRY(write(fd, bytes + done, size - done))
+                           : TEMP_FAILURE_RETRY(pwrite(fd, bytes + done, size - done, at + (off_t)done));
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
 static lb_status write_current(const lb_log_writer *w, const char *name, lb_error *err)
 {
     char text[NAME_MAX + 2];
-    int n = snprintf(text, sizeof text, "%s\n", name);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s\n", name);
     int fd = TEMP_FAILURE_RETRY(openat(w->dir_fd, LB_LOG_LOCK, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (fd < 0)
         return log_fail(w, "open the lock file", err);
     lb_status status = LB_OK;
-    if (ftruncate(fd, 0) != 0 || TEMP_FAILURE_RETRY(pwrite(fd, text, (size_t)n, 0)) != n)
+    if (TEMP_FAILURE_RETRY(ftruncate(fd, 0)) != 0 || write_all(fd, (const uint8_t *)text, n, 0) != n)
         status = log_fail(w, "write the lock file", err);
     (void)close(fd);
     return status;
+}
+
+static lb_status sync_file(lb_log_writer *w, lb_error *err)
+{
+    if (w->dirty && w->fd >= 0 && TEMP_FAILURE_RETRY(fdatasync(w->fd)) != 0)
+        return log_fail(w, "sync the log", err);
+    w->dirty = false;
+    return LB_OK;
 }
 
 /* Count the lines that came since the last look. */
@@ -155,6 +178,7 @@ static lb_status begin_file(lb_log_writer *w, lb_error *err)
     }
     if (w->fd < 0)
         return log_fail(w, "make a log file", err);
+    w->made = true;
     LB_TRY(write_current(w, name.text, err));
     return w->sync_each ? lb_sync_dir(w->dir_fd, w->dir, err) : LB_OK;
 }
@@ -165,9 +189,7 @@ static lb_status find_file(lb_log_writer *w, lb_error *err)
     LB_TRY(check_file(w, &good, err));
     if (good)
         return LB_OK;
-    if (w->dirty && w->fd >= 0 && fdatasync(w->fd) != 0)
-        return log_fail(w, "sync the log", err);
-    w->dirty = false;
+    LB_TRY(sync_file(w, err));
     LB_TRY(open_current(w, err));
     LB_TRY(check_file(w, &good, err));
     return good ? LB_OK : begin_file(w, err);
@@ -178,26 +200,17 @@ static lb_status find_file(lb_log_writer *w, lb_error *err)
 /* All of the line, or the file as it was. */
 static lb_status write_line(lb_log_writer *w, lb_error *err)
 {
-    size_t done = 0;
-    while (done < w->line.size) {
-        ssize_t n = TEMP_FAILURE_RETRY(write(w->fd, w->line.data + done, w->line.size - done));
-        if (n <= 0) {
-            lb_status status = log_fail(w, "write the log", err);
-            if (done > 0 && ftruncate(w->fd, (off_t)w->size) != 0)
-                w->ends_in_line = false;
-            return status;
-        }
-        done += (size_t)n;
-        w->dirty = true;
+    size_t done = write_all(w->fd, w->line.data, w->line.size, -1);
+    if (done < w->line.size) {
+        lb_status status = log_fail(w, "write the log", err);
+        if (done > 0 && TEMP_FAILURE_RETRY(ftruncate(w->fd, (off_t)w->size)) != 0)
+            w->ends_in_line = false;
+        return status;
     }
+    w->dirty = true;
     w->size += done;
     w->records++;
-    if (w->sync_each) {
-        if (fdatasync(w->fd) != 0)
-            return log_fail(w, "sync the log", err);
-        w->dirty = false;
-    }
-    return LB_OK;
+    return w->sync_each ? sync_file(w, err) : LB_OK;
 }
 
 lb_status lb_log_append(lb_log_writer *w, const lb_lineage_graph *graph, lb_error *err)
@@ -258,9 +271,9 @@ lb_status lb_log_writer_close(lb_log_writer *w, lb_error *err)
     lb_status status = LB_OK;
     if (w == NULL)
         return LB_OK;
-    if (w->dirty && w->fd >= 0 && fdatasync(w->fd) != 0)
-        status = log_fail(w, "sync the log", err);
-    if (w->dirty && status == LB_OK && w->dir_fd >= 0)
+    if (w->dirty)
+        status = sync_file(w, err);
+    if (w->made && status == LB_OK)
         status = lb_sync_dir(w->dir_fd, w->dir, err);
     forget_file(w);
     if (w->dir_fd >= 0)
