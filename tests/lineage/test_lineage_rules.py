@@ -393,7 +393,7 @@ FOLDED = {
     "CASE": ("select case when false then name when vip then city when true then 'x' else note end a "
              "from customers, orders", "a <- customers.vip, customers.city"),
     "x IS DISTINCT FROM x": ("select name from customers where vip and age is distinct from age",
-                             "name <- customers.name\n* ~ customers.vip"),
+                             "name <- customers.name"),
     "numbers": ("select if(1 > 2, name, city) a from customers where 1 <= 1 or vip", "a <- customers.city"),
 }
 
@@ -402,7 +402,7 @@ def test_constants_are_folded_on_demand():
     names = list(FOLDED)
     got = driver.run_all([FOLDED[name][0] for name in names], CATALOG, "shop", ["--expr-rewrites"])
     for name, record in zip(names, got):
-        assert driver.shape(record) == edges(FOLDED[name][1]) or name == "x IS DISTINCT FROM x", name
+        assert driver.shape(record) == edges(FOLDED[name][1]), name
 
 
 def test_metadata():
@@ -470,8 +470,8 @@ def test_without_a_catalog():
         wanted = [(k, t if t != ["*"] or k == "PROJECTION" else sorted({x for _, p, _ in wanted[:-1] for x in p}), s)
                   for k, t, s in wanted]
         assert driver.shape(records[0]) == wanted, name
-        assert said.count("\n  |") >= 0 and marks == sum(
-            said.count(words) for words in ("is in no catalog", "is of no table", "may be of several")), (name, said)
+        told = sum(said.count(words) for words in ("is in no catalog", "is of no table", "may be of several"))
+        assert told == marks, (name, said)
 
 
 def test_strict_refuses_what_is_not_sure():
