@@ -18,8 +18,8 @@ lb_status lb_sql_print_type(lb_str text, const lb_sql_type *type, lb_buf *out, l
 lb_status lb_sql_render(lb_str text, lb_sql_dialect dialect, const lb_sql_expr *expr, lb_buf *out, lb_error *err);
 
 /* Write the label of a select item that has no alias, is no plain column and does not stand under the Hive rule (spec
- * 1.5, 4 and 5): an analytic call as `f(x) OVER(...)`, all else rendered and lower-cased (ASCII letters and those
- * of Latin, Greek, Cyrillic and others that have a lower case by the C library's table). */
+ * 1.5, 4 and 5): an analytic call as `f(x) OVER(...)`, all else rendered, its
+ * ASCII letters in lower case. */
 lb_status lb_sql_label(lb_str text, lb_sql_dialect dialect, const lb_sql_expr *expr, lb_buf *out, lb_error *err);
 
 /* An operator as it is written, "IS NOT DISTINCT FROM"; "" for none. Static. */

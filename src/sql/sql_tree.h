@@ -28,7 +28,7 @@ typedef struct lb_sql_statement lb_sql_statement;
 typedef struct lb_sql_name {
     lb_str text;
     uint32_t begin, end;
-    char quote; /* '`', '"' or '\'' as written (an alias may be a string), '[' for [x], 0 none */
+    char quote; /* '`', '"' or '\'' as written (an alias may be a string), 0 none */
 } lb_sql_name;
 
 /* The parts of a path (`db.table.field`), or a list (`(a, b, c)`). */
@@ -485,6 +485,7 @@ struct lb_sql_query {
     uint32_t begin, end; /* without parentheses around it */
     lb_sql_with *with;
     lb_sql_block *first;
+    lb_sql_block *last;
     uint32_t count; /* of operands */
     lb_sql_tail tail;
 };
@@ -608,22 +609,28 @@ typedef struct lb_sql_create_table {
     lb_sql_names table;
     bool has_columns;
     lb_sql_column_def *columns;
-    lb_sql_names primary_key; /* of PRIMARY KEY (a, b), within the list or behind it; [NON UNIQUE] is in `rest` */
-    lb_sql_names like;        /* LIKE another table; count 0: none */
-    lb_str like_format;       /* LIKE PARQUET 'file': "PARQUET"; at NULL: none */
+    lb_sql_names primary_key;     /* of PRIMARY KEY (a, b), within the list or behind it */
+    bool key_not_unique;          /* NON UNIQUE PRIMARY KEY */
+    lb_str key_rest;              /* DISABLE NOVALIDATE … behind it, unread */
+    lb_sql_property *constraints; /* others of the list of columns, as FOREIGN KEY …: `value` has the text, unread */
+    lb_sql_names like;            /* LIKE another table; count 0: none */
+    lb_str like_format;           /* LIKE PARQUET 'file': "PARQUET"; at NULL: none */
     lb_sql_expr *like_file;
     lb_sql_column_def *partitioned_by; /* PARTITIONED BY (c type, …), or names alone */
     lb_sql_expr *partition_spec;       /* PARTITIONED BY SPEC (bucket(7, id), c): list of columns and calls */
+    bool spec_word;                    /* false: Spark's form, without SPEC */
     lb_str partition_rest;             /* PARTITION BY HASH (…) …: unread */
     lb_sql_names sort_by;
+    lb_str sort_order;     /* ZORDER, LEXICAL; at NULL: none */
     lb_str stored_as;      /* STORED AS x, STORED BY x or 'class', USING x: the word; at NULL: none */
+    bool stored_string;    /* it was in quotes */
     char stored;           /* 'a' AS, 'b' BY, 'u' USING, 0 none */
     lb_sql_expr *location; /* string */
     lb_str comment;
     lb_sql_property *properties;       /* TBLPROPERTIES */
     lb_sql_property *serde_properties; /* WITH SERDEPROPERTIES */
-    lb_str rest;         /* other clauses (ROW FORMAT …, CACHED IN …, constraints), unread: joined by one blank */
-    lb_sql_query *query; /* AS SELECT; NULL: none */
+    lb_str rest;                       /* other clauses (ROW FORMAT …, CACHED IN …), unread: joined by one blank */
+    lb_sql_query *query;               /* AS SELECT; NULL: none */
 } lb_sql_create_table;
 
 typedef struct lb_sql_create_view {
