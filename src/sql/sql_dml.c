@@ -103,6 +103,22 @@ static void insert_columns(lb_sql_parser *p, lb_sql_insert *in)
     }
 }
 
+/* [LOCAL] DIRECTORY 'x' [ROW FORMAT …] [STORED AS …] */
+static void insert_directory(lb_sql_parser *p, lb_sql_insert *in, bool local)
+{
+    in->local = local;
+    if (local)
+        lb_sql_next(p);
+    lb_sql_next(p);
+    in->directory = lb_sql_string_parse(p, "a folder in quotes");
+    uint32_t begin = p->tok.begin;
+    while (!lb_sql_starts_query(p) && !lb_sql_at(p, LB_TOK_LPAREN) && !lb_sql_at(p, LB_TOK_END) &&
+           !lb_sql_at(p, LB_TOK_SEMICOLON))
+        lb_sql_next(p);
+    if (p->last_end > begin)
+        in->directory_rest = lb_sql_joined(p, begin, p->last_end);
+}
+
 /* INTO|OVERWRITE [TABLE] t, or OVERWRITE [LOCAL] DIRECTORY 'x'. */
 static void insert_target(lb_sql_parser *p, lb_sql_insert *in)
 {
@@ -110,9 +126,10 @@ static void insert_target(lb_sql_parser *p, lb_sql_insert *in)
         in->mode = LB_SQL_OVERWRITE;
     else
         lb_sql_expect_kw(p, LB_KW_INTO, in->mode == LB_SQL_INTO ? "INTO or OVERWRITE" : "INTO");
-    if (lb_sql_at_kw(p, LB_KW_DIRECTORY) && lb_sql_peek(p, 1).kind == LB_TOK_STRING) {
-        lb_sql_next(p);
-        in->directory = lb_sql_string_parse(p, "a folder in quotes");
+    bool local = lb_str_is_nocase(lb_sql_text(p->text, p->tok.begin, p->tok.end), "local");
+    if (local ? lb_sql_peek_kw(p, 1, LB_KW_DIRECTORY)
+              : lb_sql_at_kw(p, LB_KW_DIRECTORY) && lb_sql_peek(p, 1).kind == LB_TOK_STRING) {
+        insert_directory(p, in, local);
         return;
     }
     in->table_word = lb_sql_accept_kw(p, LB_KW_TABLE);

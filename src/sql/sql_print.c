@@ -27,6 +27,14 @@ static void put_paren_names(lb_sql_printer *pr, const char *before, lb_sql_names
     lb_sql_put(pr, ")");
 }
 
+static void put_words(lb_sql_printer *pr, lb_str words)
+{
+    if (words.at == NULL)
+        return;
+    lb_sql_put(pr, " ");
+    lb_sql_put_str(pr, words);
+}
+
 static void put_alias(lb_sql_printer *pr, const lb_sql_name *alias)
 {
     if (!lb_sql_has(alias))
@@ -437,7 +445,8 @@ static void put_insert(lb_sql_printer *pr, const lb_sql_insert *in)
 
     put_with(pr, in->with);
     lb_sql_put(pr, heads[in->mode]);
-    put_clause(pr, "DIRECTORY ", in->directory);
+    put_clause(pr, in->local ? "LOCAL DIRECTORY " : "DIRECTORY ", in->directory);
+    put_words(pr, in->directory_rest);
     lb_sql_put(pr, in->table_word ? "TABLE " : "");
     lb_sql_put_path(pr, in->table);
     put_alias(pr, &in->alias);
@@ -533,14 +542,6 @@ static void put_merge(lb_sql_printer *pr, const lb_sql_merge *merge)
 }
 
 /* ---------------------------------------------------------------- CREATE */
-
-static void put_words(lb_sql_printer *pr, lb_str words)
-{
-    if (words.at == NULL)
-        return;
-    lb_sql_put(pr, " ");
-    lb_sql_put_str(pr, words);
-}
 
 static void put_comment(lb_sql_printer *pr, lb_str comment)
 {
@@ -689,6 +690,7 @@ static void put_create_table(lb_sql_printer *pr, const lb_sql_create_table *tabl
     if (table->query != NULL) {
         lb_sql_put(pr, " AS ");
         lb_sql_put_query(pr, table->query);
+        put_words(pr, table->query_rest);
     }
 }
 

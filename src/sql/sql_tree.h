@@ -529,11 +529,13 @@ typedef struct lb_sql_insert {
     lb_sql_insert_mode mode;
     bool table_word; /* INSERT INTO TABLE t */
     bool if_not_exists;
-    lb_sql_with *with;  /* before INSERT; visible in the query */
-    lb_sql_names table; /* count 0: OVERWRITE DIRECTORY */
-    lb_sql_expr *directory;
-    lb_sql_name alias; /* INSERT INTO t AS x */
-    bool has_columns;  /* a list was written; it may be empty */
+    lb_sql_with *with;      /* before INSERT; visible in the query */
+    lb_sql_names table;     /* count 0: OVERWRITE DIRECTORY */
+    lb_sql_expr *directory; /* its folder, a string */
+    bool local;             /* OVERWRITE LOCAL DIRECTORY */
+    lb_str directory_rest;  /* ROW FORMAT … STORED AS … behind it, unread */
+    lb_sql_name alias;      /* INSERT INTO t AS x */
+    bool has_columns;       /* a list was written; it may be empty */
     lb_sql_names columns;
     bool has_partition;
     lb_sql_partition *partition;
@@ -631,6 +633,7 @@ typedef struct lb_sql_create_table {
     lb_sql_property *serde_properties; /* WITH SERDEPROPERTIES */
     lb_str rest;                       /* other clauses (ROW FORMAT …, CACHED IN …), unread: joined by one blank */
     lb_sql_query *query;               /* AS SELECT; NULL: none */
+    lb_str query_rest;                 /* WITH [NO] DATA behind it, unread */
 } lb_sql_create_table;
 
 typedef struct lb_sql_create_view {
