@@ -23,26 +23,24 @@ static void parser_fail_hard(lb_sql_parser *p, lb_status status)
     parser_stop(p);
 }
 
-/* Line and column of a byte. Problems come in the order of the text, so lines are counted once. */
+/* Line and column of a byte. Problems come in the order of the text, so it is walked once. */
 static void parser_place(lb_sql_parser *p, uint32_t at, uint32_t *line, uint32_t *column)
 {
     if (at < p->place_at) {
-        p->place_at = p->place_begin = 0;
-        p->place_line = 1;
+        p->place_at = 0;
+        p->place_line = p->place_column = 1;
     }
-    while (p->place_at < at) {
-        const char *nl = memchr(p->text.at + p->place_at, '\n', at - p->place_at);
-        if (nl == NULL) {
-            p->place_at = at;
-        } else {
-            p->place_at = p->place_begin = (uint32_t)(nl - p->text.at) + 1;
+    for (; p->place_at < at; p->place_at++) {
+        char c = p->text.at[p->place_at];
+        if (c == '\n') {
             p->place_line++;
+            p->place_column = 1;
+        } else {
+            p->place_column += ((uint8_t)c & 0xc0) != 0x80;
         }
     }
     *line = p->place_line;
-    *column = 1;
-    for (uint32_t i = p->place_begin; i < at; i++)
-        *column += ((uint8_t)p->text.at[i] & 0xc0) != 0x80;
+    *column = p->place_column;
 }
 
 void lb_sql_fail_at(lb_sql_parser *p, uint32_t begin, uint32_t end, const char *fmt, ...)
@@ -161,7 +159,9 @@ void *lb_sql_new_bytes(lb_sql_parser *p, size_t size)
 
 void lb_sql_parser_init(lb_sql_parser *p, lb_context *cx, lb_str text, lb_sql_dialect dialect, lb_arena *arena)
 {
-    *p = (lb_sql_parser){ .cx = cx, .text = text, .ansi = dialect == LB_SQL_ANSI, .arena = arena, .place_line = 1 };
+    *p = (lb_sql_parser){
+        .cx = cx, .text = text, .ansi = dialect == LB_SQL_ANSI, .arena = arena, .place_line = 1, .place_column = 1
+    };
     lb_sql_lexer_init(&p->lexer, text, dialect);
     p->tok = lb_sql_lex(&p->lexer);
     p->bad = p->lexer.bad;

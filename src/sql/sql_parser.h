@@ -33,9 +33,9 @@ typedef struct lb_sql_parser {
     lb_sql_name *names; /* a stack for lists under way */
     uint32_t name_count, name_cap;
 
-    lb_sql_problem problem;        /* of this statement, if failed */
-    uint32_t place_at, place_line; /* lines are counted up to here */
-    uint32_t place_begin;          /* where that line begins */
+    lb_sql_problem problem;            /* of this statement, if failed */
+    uint32_t place_at;                 /* the text is walked up to here … */
+    uint32_t place_line, place_column; /* … which is this place */
 
     max_align_t spare[32];
 } lb_sql_parser;

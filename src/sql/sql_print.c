@@ -657,7 +657,6 @@ static void put_storage(lb_sql_printer *pr, const lb_sql_create_table *table)
     }
     put_clause(pr, " LOCATION ", table->location);
     put_properties(pr, " TBLPROPERTIES (", table->properties);
-    put_words(pr, table->rest);
 }
 
 static void put_create_head(lb_sql_printer *pr, bool or_replace, bool external, bool temporary)
@@ -685,6 +684,7 @@ static void put_create_table(lb_sql_printer *pr, const lb_sql_create_table *tabl
         lb_sql_put(pr, " ");
         put_primary_key(pr, table);
     }
+    put_words(pr, table->rest); /* ends where the next clause that is read begins */
     put_partitioning(pr, table);
     put_storage(pr, table);
     if (table->query != NULL) {
