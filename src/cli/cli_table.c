@@ -91,7 +91,7 @@ static const cli_verb verbs[VERB_COUNT_] = {
                  "that log (or Impala's, or one file of records) and lists it, writes it in another form with --to,\n"
                  "or follows a column through its statements with --upstream or --downstream.",
         .examples = "lakebed lineage 'select a, sum(b) from t group by a' --catalog tables.sql\n"
-                    "lakebed lineage -f daily.sql --catalog catalog.json --to dot | dot -Tsvg >daily.svg\n"
+                    "lakebed lineage -f daily.sql --catalog catalog.json --to dot -o daily.dot\n"
                     "lakebed lineage -f daily.sql --lake data --log lineage-log\n"
                     "lakebed lineage --log lineage-log --upstream mart.daily.revenue",
     },
