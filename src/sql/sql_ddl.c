@@ -32,6 +32,8 @@ static void skip_until(lb_sql_parser *p, bool (*stop)(lb_sql_parser *p))
         }
         lb_sql_next(p);
     }
+    if (depth != 0)
+        lb_sql_expected(p, "')'");
 }
 
 /* Add the tokens from here to `stop` to what is kept; at least one is taken. */
