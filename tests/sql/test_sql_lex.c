@@ -11,7 +11,7 @@
 static void tokens_show(const char *sql, lb_sql_dialect dialect, char *out, size_t cap)
 {
     static const char kinds[LB_TOK_COUNT] = {
-        [LB_TOK_BAD] = '!',    [LB_TOK_WORD] = 'w',    [LB_TOK_QUOTED] = 'q', [LB_TOK_STRING] = 's',
+        [LB_TOK_BAD] = '!',     [LB_TOK_WORD] = 'w',    [LB_TOK_QUOTED] = 'q', [LB_TOK_STRING] = 's',
         [LB_TOK_INTEGER] = 'i', [LB_TOK_DECIMAL] = 'd', [LB_TOK_PARAM] = 'p',  [LB_TOK_CUSTOM] = 'c',
     };
     lb_sql_lexer lexer;
@@ -60,7 +60,11 @@ static const struct {
       "w:a c:->> w:b c:@> c:<@ o:// c:<< c:>>" },
     { "a!~*b", "w:a o:! o:~ o:* w:b", "w:a c:!~* w:b" },
     /* bytes above 127 belong to names, if they are valid UTF-8 */
-    { "gr\xc3\xb6\xc3\x9f" "e", "w:gr\xc3\xb6\xc3\x9f" "e", NULL },
+    { "gr\xc3\xb6\xc3\x9f"
+      "e",
+      "w:gr\xc3\xb6\xc3\x9f"
+      "e",
+      NULL },
     { "a \xff b", "w:a !:\xff w:b", NULL },
     { "'a\xffz' b", "!:\xff w:z !:' b", NULL },
     /* what does not end */
@@ -90,7 +94,7 @@ static void test_nul_bytes(void **state)
         uint8_t kind;
         uint32_t begin, end;
     } want[] = {
-        { LB_TOK_WORD, 0, 1 }, { LB_TOK_BAD, 2, 3 },   { LB_TOK_BAD, 6, 7 },
+        { LB_TOK_WORD, 0, 1 }, { LB_TOK_BAD, 2, 3 },  { LB_TOK_BAD, 6, 7 },
         { LB_TOK_WORD, 7, 8 }, { LB_TOK_BAD, 8, 11 }, { LB_TOK_END, 11, 11 },
     };
     lb_sql_lexer lexer;
