@@ -187,7 +187,7 @@ static lb_status columns_of(lake_tables *l, const struct ArrowSchema *schema, lb
         bool was_there = false;
         status =
             name == NULL ? lb_arena_fail(&l->arena, err) : lb_names_add(&names, lb_str_of(name), 0, &was_there, err);
-        if (status != LB_OK || was_there || *name == '\0')
+        if (status != LB_OK || name == NULL || was_there || *name == '\0')
             continue;
         lb_catalog_column_spec *column = &columns[spec->n_columns++];
         *column = (lb_catalog_column_spec){ .name = name, .type = column_type(child, &l->arena, err) };

@@ -146,9 +146,8 @@ static lb_status check_file(lb_log_writer *w, bool *good, lb_error *err)
 
 static lb_status open_current(lb_log_writer *w, lb_error *err)
 {
-    log_name name;
-    uint64_t number = 0;
-    uint64_t before = w->number;
+    log_name name = { "" };
+    uint64_t number = 0, before = w->number;
     read_current(w, &name);
     forget_file(w);
     w->number = before;

@@ -134,7 +134,7 @@ static lb_status intern(lb_trail *t, lb_str key, const lb_trail_column *like, ui
         *column = (uint32_t)*found;
         return LB_OK;
     }
-    lb_str kept;
+    lb_str kept = { NULL, 0 };
     *column = lb_trail_columns(t);
     if (*column == TRAIL_NONE - 1)
         return lb_fail(err, LB_BUDGET, LB_NOWHERE, "more than %u columns", TRAIL_NONE - 1);
@@ -270,18 +270,25 @@ static lb_status put_statement(lb_trail *t, const lb_lineage_graph *g, lb_error 
     return lb_buf_append(&t->statements, &s, sizeof s, err);
 }
 
+static lb_status put_graph(lb_trail *t, const lb_lineage_graph *g, uint32_t statement, lb_arena *scratch, lb_error *err)
+{
+    uint32_t *column = lb_arena_alloc(scratch, (size_t)g->n_vertices + 1, sizeof *column);
+    if (column == NULL)
+        return lb_arena_fail(scratch, err);
+    for (uint32_t i = 0; i < g->n_vertices; i++)
+        LB_TRY(put_vertex(t, &g->vertices[i], statement, scratch, &column[i], err));
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        LB_TRY(put_edge(t, g, &g->edges[i], column, statement, err));
+    return LB_OK;
+}
+
 lb_status lb_trail_put(lb_trail *t, const lb_lineage_graph *g, lb_error *err)
 {
     lb_arena scratch;
     uint32_t statement = lb_trail_statements(t);
     LB_TRY(put_statement(t, g, err));
     lb_arena_init(&scratch, t->arena.budget);
-    uint32_t *column = lb_arena_alloc(&scratch, (size_t)g->n_vertices + 1, sizeof *column);
-    lb_status status = column == NULL ? lb_arena_fail(&scratch, err) : LB_OK;
-    for (uint32_t i = 0; status == LB_OK && i < g->n_vertices; i++)
-        status = put_vertex(t, &g->vertices[i], statement, &scratch, &column[i], err);
-    for (uint32_t i = 0; status == LB_OK && i < g->n_edges; i++)
-        status = put_edge(t, g, &g->edges[i], column, statement, err);
+    lb_status status = put_graph(t, g, statement, &scratch, err);
     lb_arena_free(&scratch);
     return status;
 }
