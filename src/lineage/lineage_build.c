@@ -74,7 +74,7 @@ static lb_status graph_source(graph_builder *b, lb_atom *atom, lb_str label)
     LB_TRY(graph_vertex(b, label, &atom->vertex, &v));
     if (v == NULL)
         return LB_OK;
-    v->unresolved = use == NULL || use->unknown;
+    v->unresolved = use == NULL || use->unknown || atom->guessed;
     if (use == NULL)
         return LB_OK;
     v->has_metadata = true;

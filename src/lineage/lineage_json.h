@@ -5,12 +5,12 @@
 #include "base/buf.h"
 #include "lineage/lineage_graph.h"
 
-/* Append the record and a newline, byte for byte as Impala writes it. What an older record read back lacks (operationType,
- * tableType) is left out again. Errors: NOMEM, BUDGET. Cost: linear. */
+/* Append the record and a newline, byte for byte as Impala writes it. What an older record read back lacks
+ * (operationType, tableType) is left out again. Errors: NOMEM, BUDGET. Cost: linear. */
 lb_status lb_lineage_json_write(const lb_lineage_graph *graph, lb_buf *out, lb_error *err);
 
-/* Read one record, also one of an older version (lineage.md 2.7): keys in any order, unknown keys passed over. Texts are
- * lent from `line` or lie in the arena. Errors: CORRUPT (with err->offset in the line), NOMEM, BUDGET. */
+/* Read one record, also one of an older version (lineage.md 2.7): keys in any order, unknown keys passed over. Texts
+ * are lent from `line` or lie in the arena. Errors: CORRUPT (with err->offset in the line), NOMEM, BUDGET. */
 lb_status lb_lineage_json_read(lb_str line, lb_arena *arena, lb_lineage_graph *out, lb_error *err);
 
 /* "0123456789abcdef:0000000000000001" with a closing NUL, and back: two hexadecimal numbers of 1 to 16 digits. */

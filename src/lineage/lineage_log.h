@@ -1,5 +1,5 @@
-/* The lineage log: a directory of files with a record a line, named as Apache Impala names them (lineage.md 2.5), and the
- * reading of such directories and of single files of records.
+/* The lineage log: a directory of files with a record a line, named as Apache Impala names them (lineage.md 2.5), and
+ * the reading of such directories and of single files of records.
  *
  * Several processes may write into one directory, also one where an Impala server writes: which file is the writers'
  * current one stands in a lock file, so that nobody appends to a file that another program has open. A record is one
@@ -21,7 +21,8 @@ bool lb_log_name_number(const char *name, uint64_t *number);
 typedef struct lb_log_writer lb_log_writer;
 
 /* The directory is made when missing (not the ones above it). `max_records` 0: LB_LOG_RECORDS. `sync_each`: a record
- * is on the disk when lb_log_append returns; else all are when lb_log_writer_close returns. Errors: NOTFOUND, IO, NOMEM. */
+ * is on the disk when lb_log_append returns; else all are when lb_log_writer_close returns. Errors: NOTFOUND, IO,
+ * NOMEM. */
 lb_status lb_log_writer_open(const char *dir, uint64_t max_records, bool sync_each, lb_log_writer **out, lb_error *err);
 
 /* Append a record, whole or not at all. Errors: IO, CONFLICT (the lock was held too long), NOMEM, BUDGET. */
@@ -46,9 +47,9 @@ typedef struct lb_log_place {
  * Errors: NOTFOUND (also a directory without such files), IO, USAGE, NOMEM. */
 lb_status lb_log_reader_open(lb_context *cx, const char *path, lb_log_reader **out, lb_error *err);
 
-/* The next record, lent until the next call, or *out NULL at the end. A line that is no record is noted (lb_note), counted
- * and passed over; in Thrift the rest of the file is. Errors: IO, NOMEM, BUDGET, CANCELLED. Memory: a record; of Thrift
- * the file. */
+/* The next record, lent until the next call, or *out NULL at the end. A line that is no record is noted (lb_note),
+ * counted and passed over; in Thrift the rest of the file is. Errors: IO, NOMEM, BUDGET, CANCELLED. Memory: a record;
+ * of Thrift the file. */
 lb_status lb_log_reader_next(lb_log_reader *r, const lb_lineage_graph **out, lb_error *err);
 
 lb_log_place lb_log_reader_place(const lb_log_reader *r);

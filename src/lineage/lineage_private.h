@@ -79,6 +79,7 @@ typedef struct lb_atom {
     lb_table_use *use; /* NULL: nobody knows which table it belongs to */
     lb_str path;       /* below the table, lower case: "a", "a.item.f1", "*" */
     uint32_t vertex;   /* LB_NONE until it is one */
+    bool guessed;      /* no relation is known to have it */
     lb_flow_item self; /* the item of a slot that is this column and nothing else */
 } lb_atom;
 
@@ -224,6 +225,7 @@ struct lb_scope {
     bool sees_outer; /* columns of the blocks around are visible: a subquery of an expression, or LATERAL */
     bool correlated; /* … and some were used */
     bool has_aggregate, has_window;
+    bool orders; /* ORDER BY is being analysed, where names may be those of result columns */
     lb_env *env;
     lb_relation **relations;
     uint32_t n_relations, cap_relations;

@@ -254,7 +254,9 @@ static lb_status query_order(lb_analysis *an, const query_items *items, const lb
     for (const lb_sql_order *o = tail->order; o != NULL; o = o->next)
         n++;
     LB_TRY(lb_analysis_alloc(an, n, sizeof *slots, &slots));
+    items->scope->orders = true;
     LB_TRY(query_order_slots(an, items, tail->order, n, slots));
+    items->scope->orders = false;
     bool beyond = !query_is_limited(an, block, place, items->scope);
     for (uint32_t i = 0; i < n; i++)
         LB_TRY(lb_slot_restrict(an, &slots[i], LB_LINEAGE_ORDER_BY, beyond));

@@ -18,8 +18,8 @@ typedef struct lb_record_edge {
     size_t n_sources, n_targets;
 } lb_record_edge;
 
-/* Build vertices and edges of `graph` in the arena: ids become places, in ascending order. A vertex of a table gives its
- * time to its columns, and stays only where an edge names it. `vertices` is sorted.
+/* Build vertices and edges of `graph` in the arena: ids become places, in ascending order. A vertex of a table gives
+ * its time to its columns, and stays only where an edge names it. `vertices` is sorted.
  * Errors: CORRUPT (an id that is there twice, or in an edge only), NOMEM, BUDGET. Cost: O(n log n). */
 lb_status lb_record_build(lb_record_vertex *vertices, size_t n_vertices, const lb_record_edge *edges, size_t n_edges,
                           lb_arena *arena, lb_lineage_graph *graph, lb_error *err);
@@ -28,8 +28,8 @@ lb_status lb_record_build(lb_record_vertex *vertices, size_t n_vertices, const l
  * empty. */
 lb_str lb_vertex_table(const lb_lineage_vertex *vertex);
 
-/* The name by which a vertex is known across statements: its label where that begins with the table's name, else table, dot,
- * label. A result column of a query has its label. Lies in the arena. */
+/* The name by which a vertex is known across statements: its label where that begins with the table's name, else table,
+ * dot, label. A result column of a query has its label. Lies in the arena. */
 lb_status lb_vertex_full_name(const lb_lineage_vertex *vertex, lb_arena *arena, lb_str *out, lb_error *err);
 
 #endif

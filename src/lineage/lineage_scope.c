@@ -348,19 +348,21 @@ static lb_status scope_use(lb_analysis *an, const lb_sql_names *path, const lb_s
     return scope_label(an, parts, m->prefix, path->count, &out->label);
 }
 
-/* A select item of this block by its name. */
-static lb_status scope_item(lb_analysis *an, const lb_scope *scope, lb_str name, bool *found, lb_flow_slot *out)
+/* A select item of this block by its alias; with `labels` by its label where it has none. *n: how many differ. */
+static lb_status scope_item(lb_analysis *an, const lb_scope *scope, lb_str name, bool labels, uint32_t *n,
+                            lb_flow_slot *out)
 {
-    uint32_t n = 0;
     lb_flow_slot slot = { 0 };
 
+    *n = 0;
     for (uint32_t i = 0; i < scope->n_items; i++) {
-        if (scope->aliases[i].at == NULL || !lb_str_equal(scope->aliases[i], name))
+        lb_str called = scope->aliases[i].at == NULL && labels ? scope->items->names[i] : scope->aliases[i];
+        const lb_flow_slot both[2] = { scope->items->slots[i], slot };
+        if (called.at == NULL || !lb_str_equal(called, name) || (*n != 0 && both[0].items == both[1].items))
             continue;
-        lb_flow_slot both[2] = { scope->items->slots[i], slot };
-        LB_TRY(lb_flow_unite(an, both, n++ == 0 ? 1 : 2, &slot));
+        LB_TRY(lb_flow_unite(an, both, *n == 0 ? 1 : 2, &slot));
+        ++*n;
     }
-    *found = n != 0;
     *out = slot;
     return LB_OK;
 }
@@ -380,18 +382,55 @@ static void scope_correlate(lb_scope *from, const lb_scope *to)
         from->correlated = true;
 }
 
+/* The stored table that a column nobody knows would belong to: the one named before it, or else the only one there. */
+static void scope_owner(const lb_scope *scope, const lb_str *parts, uint32_t n, lb_table_use **use, uint32_t *prefix)
+{
+    uint32_t prefixes[3];
+
+    *use = NULL;
+    *prefix = 0;
+    for (const lb_scope *at = scope; at != NULL; at = at->sees_outer ? at->outer : NULL)
+        for (uint32_t i = 0; i < at->n_relations; i++) {
+            const lb_relation *r = at->relations[i];
+            if (r->kind != LB_RELATION_TABLE || lb_scope_prefixes(r, parts, n, prefixes) == 0 || prefixes[0] >= n)
+                continue;
+            *use = r->use;
+            *prefix = prefixes[0];
+            return;
+        }
+    if (scope->n_relations == 1 && scope->relations[0]->kind == LB_RELATION_TABLE)
+        *use = scope->relations[0]->use;
+}
+
+/* Nothing in scope has the name. */
+static lb_status scope_unknown(lb_analysis *an, const lb_scope *scope, const lb_sql_names *path, const lb_str *parts,
+                               lb_found *out)
+{
+    lb_table_use *use;
+    uint32_t prefix;
+    lb_atom *atom;
+    lb_str label;
+
+    LB_TRY(lb_analysis_mark(an, LB_LINEAGE_UNKNOWN_COLUMN, path->at[0].begin, path->at[path->count - 1].end));
+    scope_owner(scope, parts, path->count, &use, &prefix);
+    LB_TRY(scope_label(an, parts, prefix, path->count, &label));
+    LB_TRY(lb_flow_path_atom(an, use, label, &atom));
+    atom->guessed = true;
+    out->slot = (lb_flow_slot){ .items = &atom->self, .n = 1 };
+    return scope_label(an, parts, use != NULL ? prefix : path->count - 1, path->count, &out->label);
+}
+
 /* No block has the name for certain: a select item, or a relation whose columns nobody knows. */
 static lb_status scope_guess(lb_analysis *an, lb_scope *scope, const lb_sql_names *path, const lb_str *parts,
                              lb_found *out)
 {
     scope_search s;
-    bool found = false;
-    lb_atom *atom;
+    uint32_t n = 0;
 
     for (lb_scope *at = scope; at != NULL; at = at->sees_outer ? at->outer : NULL) {
         if (path->count == 1)
-            LB_TRY(scope_item(an, at, parts[0], &found, &out->slot));
-        if (found) {
+            LB_TRY(scope_item(an, at, parts[0], false, &n, &out->slot));
+        if (n != 0) {
             scope_correlate(scope, at);
             out->label = parts[0];
             return LB_OK;
@@ -402,12 +441,7 @@ static lb_status scope_guess(lb_analysis *an, lb_scope *scope, const lb_sql_name
             return scope_use(an, path, parts, &s.maybe, out);
         }
     }
-    LB_TRY(lb_analysis_mark(an, LB_LINEAGE_UNKNOWN_COLUMN, path->at[0].begin, path->at[path->count - 1].end));
-    LB_TRY(scope_label(an, parts, 0, path->count, &out->label));
-    LB_TRY(lb_flow_path_atom(an, NULL, out->label, &atom));
-    out->slot = (lb_flow_slot){ .items = &atom->self, .n = 1 };
-    LB_TRY(scope_label(an, parts, path->count - 1, path->count, &out->label));
-    return LB_OK;
+    return scope_unknown(an, scope, path, parts, out);
 }
 
 lb_status lb_scope_column(lb_analysis *an, lb_scope *scope, const lb_sql_names *path, lb_found *out)
@@ -423,6 +457,13 @@ lb_status lb_scope_column(lb_analysis *an, lb_scope *scope, const lb_sql_names *
         }
         LB_TRY(scope_search_block(an, at, parts, path->count, &s));
         const scope_match *m = s.sure.count != 0 ? &s.sure : s.named.count != 0 ? &s.named : NULL;
+        if (m != NULL && m->count > 1 && at->orders && path->count == 1) { /* the column of the result, if it has one */
+            uint32_t n;
+            LB_TRY(scope_item(an, at, parts[0], true, &n, &out->slot));
+            out->label = parts[0];
+            if (n == 1)
+                return LB_OK;
+        }
         if (m != NULL) {
             scope_correlate(scope, at);
             return scope_use(an, path, parts, m, out);

@@ -1,4 +1,5 @@
-/* Lineage records as Thrift structs, Impala's TLineageGraph (lineage.md 2.6), in the binary and the compact protocol. */
+/* Lineage records as Thrift structs, Impala's TLineageGraph (lineage.md 2.6), in the binary and the compact
+ * protocol. */
 #ifndef LB_LINEAGE_LINEAGE_THRIFT_H
 #define LB_LINEAGE_LINEAGE_THRIFT_H
 

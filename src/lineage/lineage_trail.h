@@ -1,9 +1,9 @@
-/* Where a column's contents came from, and where they went, over many statements: the records of a log joined through the
- * columns of their tables.
+/* Where a column's contents came from, and where they went, over many statements: the records of a log joined through
+ * the columns of their tables.
  *
  * Statements count in the order of time. Going upstream from a column, a statement that wrote it counts if it began
- * before the reading one ended; going downstream, one that read it counts if it ended after the writing one began. Where
- * times overlap, both ways are believed. What a view hands on is never too late: it is read each time anew. */
+ * before the reading one ended; going downstream, one that read it counts if it ended after the writing one began.
+ * Where times overlap, both ways are believed. What a view hands on is never too late: it is read each time anew. */
 #ifndef LB_LINEAGE_LINEAGE_TRAIL_H
 #define LB_LINEAGE_LINEAGE_TRAIL_H
 
@@ -73,12 +73,13 @@ const lb_trail_statement *lb_trail_statement_at(const lb_trail *t, uint32_t stat
 uint32_t lb_trail_edges(const lb_trail *t);
 const lb_trail_edge *lb_trail_edge_at(const lb_trail *t, uint32_t edge);
 
-/* Find a column of a table by its name, any case: whole, or its end behind a dot where only one has it ("table.column").
+/* Find a column of a table by its name, any case: whole, or its end behind a dot where only one has it
+ * ("table.column").
  * Errors: NOTFOUND (with what is near), USAGE (several, naming some). Cost: O(columns). */
 lb_status lb_trail_find(const lb_trail *t, const char *name, uint32_t *column, lb_error *err);
 
-/* Follow the edges from a column. `values_only`: PREDICATE edges do not count. `depth` 0: as far as it goes. The answer lies
- * in the arena. Errors: NOMEM, BUDGET. Cost: O(edges log edges). */
+/* Follow the edges from a column. `values_only`: PREDICATE edges do not count. `depth` 0: as far as it goes. The answer
+ * lies in the arena. Errors: NOMEM, BUDGET. Cost: O(edges log edges). */
 lb_status lb_trail_follow(lb_trail *t, uint32_t column, lb_trail_way way, bool values_only, uint32_t depth,
                           lb_arena *arena, lb_trail_answer *out, lb_error *err);
 

@@ -121,6 +121,10 @@ SELECT = {
     "ORDER BY position and alias": ("select name n, age + id a from customers order by 1, a limit 3",
                                     "n <- customers.name\na <- customers.age, customers.id\n"
                                     "* ~ customers.name, customers.age, customers.id"),
+    "ORDER BY the name of a result column": (
+        "select c.id, c.name from customers c join stock s on c.age = s.qty order by id, case when id > 1 then name end "
+        "limit 3",
+        "id <- customers.id\nname <- customers.name\n* ~ customers.age, stock.qty, customers.id, customers.name"),
     "LIMIT alone": ("select name from customers limit 3", "name <- customers.name"),
     # nesting
     "an inline view": ("select x + 1 y from (select age x from customers where vip) v where x > 2",
@@ -472,6 +476,16 @@ def test_without_a_catalog():
         assert driver.shape(records[0]) == wanted, name
         told = sum(said.count(words) for words in ("is in no catalog", "is of no table", "may be of several"))
         assert told == marks, (name, said)
+
+
+def test_a_column_that_the_catalog_does_not_have():
+    """It is taken for one of the table named before it, or of the only table there, and marked."""
+    records, said = driver.run("select nope, stock.never from stock; select c.nope, other from customers c, items i",
+                               CATALOG, "shop")
+    assert driver.shape(records[0]) == edges("nope <- stock.nope\nnever <- stock.never")
+    assert driver.shape(records[1]) == [("PROJECTION", ["nope"], ["shop.customers.nope"]),
+                                        ("PROJECTION", ["other"], ["other"])]
+    assert said.count("is of no table") == 4
 
 
 def test_strict_refuses_what_is_not_sure():
