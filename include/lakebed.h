@@ -513,8 +513,8 @@ LB_API lb_status lb_print(lb_context *cx, struct ArrowArrayStream *stream, const
 LB_API const char *lb_print_forms(void);
 
 /* ---------------------------------------------------------------- lineage: where the columns of SQL come from
- * A statement and a catalog in, a graph out: which columns each result column is made of (PROJECTION), and which columns
- * decide what rows it comes from (PREDICATE), as Apache Impala records it. Nothing is run. */
+ * A statement and a catalog in, a graph out: which columns each result column is made of (PROJECTION), and which
+ * columns decide what rows it comes from (PREDICATE), as Apache Impala records it. Nothing is run. */
 
 /* A piece of text that need not end in NUL; `text` may be NULL where size is 0. */
 typedef struct lb_span {
@@ -529,10 +529,11 @@ typedef struct lb_catalog lb_catalog;
 LB_API lb_status lb_catalog_new(lb_context *cx, lb_catalog **out, lb_error *err);
 LB_API void lb_catalog_free(lb_catalog *catalog);
 
-/* Add the tables of a text: JSON where it begins with `{` or `[`, else statements of SQL, of which CREATE TABLE, CREATE VIEW,
- * ALTER VIEW, DROP and USE count. A table of a name that is there is replaced. JSON: an object with the list `tables`, or
- * that list alone; a table has `db`, `name`, and maybe `table_type` ("hive" unless said), `columns` (`name`, `type`, `partition`),
- * `view_sql`, `location`, `create_time` (seconds since the epoch). `default_db`: of statements that name none; NULL: "default".
+/* Add the tables of a text: JSON where it begins with `{` or `[`, else statements of SQL, of which CREATE TABLE, CREATE
+ * VIEW, ALTER VIEW, DROP and USE count. A table of a name that is there is replaced. JSON: an object with the list
+ * `tables`, or that list alone; a table has `db`, `name`, and maybe `table_type` ("hive" unless said), `columns`
+ * (`name`, `type`, `partition`), `view_sql`, `location`, `create_time` (seconds since the epoch). `default_db`: of
+ * statements that name none; NULL: "default".
  * Errors: CORRUPT, saying which table or where in the statements; NOMEM, BUDGET. What was added before stays. */
 LB_API lb_status lb_catalog_add(lb_catalog *catalog, const char *text, size_t size, const char *default_db,
                                 lb_error *err);
@@ -557,10 +558,10 @@ typedef struct lb_catalog_table_info {
 /* Add one table; everything is copied. Errors: USAGE (no name, a column named twice), NOMEM, BUDGET. */
 LB_API lb_status lb_catalog_add_table(lb_catalog *catalog, const lb_catalog_table_info *table, lb_error *err);
 
-/* Add every file of a lake as a table, from its map where it has one, else from a survey: its name without extensions, of type
- * "hive", with the file's columns, its absolute path as location, and the file's time as time of creation. The database is
- * `default_db` (NULL: "default") for files at the root, else the folders, joined by `_`. Of two files that give one name,
- * the first by path counts, and the other is noted. Errors: those of lb_open; NOMEM, BUDGET. */
+/* Add every file of a lake as a table, from its map where it has one, else from a survey: its name without extensions,
+ * of type "hive", with the file's columns, its absolute path as location, and the file's time as time of creation. The
+ * database is `default_db` (NULL: "default") for files at the root, else the folders, joined by `_`. Of two files that
+ * give one name, the first by path counts, and the other is noted. Errors: those of lb_open; NOMEM, BUDGET. */
 LB_API lb_status lb_catalog_add_lake(lb_catalog *catalog, lb_context *cx, const char *dir, const char *default_db,
                                      lb_error *err);
 
@@ -662,9 +663,9 @@ LB_API lb_status lb_lineage_source_at(const lb_lineage_graph *graph, uint64_t ed
 LB_API lb_status lb_lineage_target_at(const lb_lineage_graph *graph, uint64_t edge, uint64_t index, uint64_t *vertex,
                                       lb_error *err);
 
-/* Write a graph: "impala" (a line of JSON, byte for byte as Impala's log), "thrift" and "thrift-compact" (Impala's TLineageGraph,
- * one struct), "dot" (Graphviz). Errors: USAGE (form), UNSUPPORTED (a form that is not written yet), IO (write gave false),
- * NOMEM, BUDGET. */
+/* Write a graph: "impala" (a line of JSON, byte for byte as Impala's log), "thrift" and "thrift-compact" (Impala's
+ * TLineageGraph, one struct), "dot" (Graphviz). Errors: USAGE (form), UNSUPPORTED (a form that is not written yet), IO
+ * (write gave false), NOMEM, BUDGET. */
 LB_API lb_status lb_lineage_write(const lb_lineage_graph *graph, const char *form, lb_write_fn write, void *user,
                                   lb_error *err);
 
@@ -673,8 +674,8 @@ LB_API const char *lb_lineage_forms(void);
 
 /* ---- logs */
 
-/* A directory with a record a line, in files that Impala's readers take for its own. Many processes may write into one at
- * once; a record stands there whole or not at all, also after a crash. */
+/* A directory with a record a line, in files that Impala's readers take for its own. Many processes may write into one
+ * at once; a record stands there whole or not at all, also after a crash. */
 typedef struct lb_lineage_log lb_lineage_log;
 
 typedef struct lb_lineage_log_options {
@@ -687,20 +688,20 @@ typedef struct lb_lineage_log_options {
 LB_API lb_status lb_lineage_log_open(lb_context *cx, const char *dir, const lb_lineage_log_options *options,
                                      lb_lineage_log **out, lb_error *err);
 
-/* Append one record. Not from two threads at once. Errors: IO, CONFLICT (another writer held the lock for half a minute),
- * NOMEM, BUDGET. */
+/* Append one record. Not from two threads at once. Errors: IO, CONFLICT (another writer held the lock for half a
+ * minute), NOMEM, BUDGET. */
 LB_API lb_status lb_lineage_log_append(lb_lineage_log *log, const lb_lineage_graph *graph, lb_error *err);
 LB_API lb_status lb_lineage_log_close(lb_lineage_log *log, lb_error *err); /* also frees; NULL is fine. Errors: IO */
 
 /* Records read back, one after the other. */
 typedef struct lb_lineage_records lb_lineage_records;
 
-/* Open the log in a directory (ours or Impala's, also of older versions), or one file of records in JSON lines or in either form
- * of Thrift. Errors: NOTFOUND, IO, USAGE, NOMEM. */
+/* Open the log in a directory (ours or Impala's, also of older versions), or one file of records in JSON lines or in
+ * either form of Thrift. Errors: NOTFOUND, IO, USAGE, NOMEM. */
 LB_API lb_status lb_lineage_records_open(lb_context *cx, const char *path, lb_lineage_records **out, lb_error *err);
 
-/* The next record, or *graph NULL at the end. What is no record, as the torn line of a writer that died, is noted and passed
- * over. Errors: IO, NOMEM, BUDGET, CANCELLED. Memory: one record; of Thrift the file. */
+/* The next record, or *graph NULL at the end. What is no record, as the torn line of a writer that died, is noted and
+ * passed over. Errors: IO, NOMEM, BUDGET, CANCELLED. Memory: one record; of Thrift the file. */
 LB_API lb_status lb_lineage_records_next(lb_lineage_records *records, const lb_lineage_graph **graph, lb_error *err);
 LB_API uint64_t lb_lineage_records_bad(const lb_lineage_records *records); /* passed over so far */
 LB_API void lb_lineage_records_close(lb_lineage_records *records);
@@ -724,15 +725,17 @@ typedef struct lb_trail_options {
 
 typedef struct lb_trail_reply lb_trail_reply;
 
-/* Follow a column, named as "db.table.column" or by so much of its end as only one column has, in any case. Statements count in
- * the order of time: upstream those that began before the one that read what they wrote had ended, downstream those that ended
- * after. Errors: NOTFOUND (with a suggestion), USAGE (several columns), NOMEM, BUDGET. Cost: O(edges log edges); the first
- * question after lb_trail_add also sorts them. Threads: one at a time. The reply lives as long as the trail, if nothing is added. */
+/* Follow a column, named as "db.table.column" or by so much of its end as only one column has, in any case. Statements
+ * count in the order of time: upstream those that began before the one that read what they wrote had ended, downstream
+ * those that ended after. Errors: NOTFOUND (with a suggestion), USAGE (several columns), NOMEM, BUDGET. Cost: O(edges
+ * log edges); the first question after lb_trail_add also sorts them. Threads: one at a time. The reply lives as long as
+ * the trail, if nothing is added. */
 LB_API lb_status lb_trail_ask(lb_trail *trail, const char *column, const lb_trail_options *options,
                               lb_trail_reply **out, lb_error *err);
 LB_API void lb_trail_reply_free(lb_trail_reply *reply);
 
-/* A column that was reached; the first one is the column asked for. In order of depth, then of name. Lent by the trail. */
+/* A column that was reached; the first one is the column asked for. In order of depth, then of name. Lent by the
+ * trail. */
 typedef struct lb_trail_column_info {
     size_t struct_size;
     lb_span column, table, table_type; /* table of size 0: a result column, or not known */

@@ -93,8 +93,8 @@ static int32_t hex_unit(const uint8_t *at, const uint8_t *end)
     return unit;
 }
 
-/* One escape behind its backslash; *at moves on. Returns the bytes written, 0: it is none. Half a surrogate pair becomes
- * U+FFFD. */
+/* One escape behind its backslash; *at moves on. Returns the bytes written, 0: it is none. Half a surrogate pair
+ * becomes U+FFFD. */
 static size_t read_escape(const uint8_t **at, const uint8_t *end, uint8_t out[4])
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

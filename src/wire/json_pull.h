@@ -9,9 +9,9 @@
  *             else lb_json_skip(&p);
  *     status = lb_json_end(&p);
  *
- * The first failure sticks: after it every call gives nothing, so that loops end and lb_json_end has the status. Strings
- * are lent from the text, or lie in the arena where they hold escapes. Bytes of 0x80 and above are taken as they are,
- * valid UTF-8 or not: records hold the text of queries, which may be anything. */
+ * The first failure sticks: after it every call gives nothing, so that loops end and lb_json_end has the status.
+ * Strings are lent from the text, or lie in the arena where they hold escapes. Bytes of 0x80 and above are taken as
+ * they are, valid UTF-8 or not: records hold the text of queries, which may be anything. */
 #ifndef LB_WIRE_JSON_PULL_H
 #define LB_WIRE_JSON_PULL_H
 

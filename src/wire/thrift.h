@@ -1,18 +1,18 @@
-/* Thrift structs from bytes and back, in the binary and the compact protocol, driven by tables: a table says which field
- * ids a struct has, of which type, and where the C struct keeps them. The protocols are those of Thrift's own
- * specification (doc/specs/thrift-binary-protocol.md and thrift-compact-protocol.md); messages are not read, structs are
- * all that files hold.
+/* Thrift structs from bytes and back, in the binary and the compact protocol, driven by tables: a table says which
+ * field ids a struct has, of which type, and where the C struct keeps them. The protocols are those of Thrift's own
+ * specification (doc/specs/thrift-binary-protocol.md and thrift-compact-protocol.md); messages are not read, structs
+ * are all that files hold.
  *
- * What a table does not name is stepped over, and so is a field that comes with another type than the table says, as the
- * code that Thrift generates does. Text is lent from the input, lists live in an arena.
+ * What a table does not name is stepped over, and so is a field that comes with another type than the table says, as
+ * the code that Thrift generates does. Text is lent from the input, lists live in an arena.
  *
  * Values in memory:
  *     BOOL bool | I8 int8_t | I16 int16_t | I32 (and enums) int32_t | I64 int64_t | DOUBLE double | STRING lb_str
  *     UUID uint8_t[16] | STRUCT the C struct, in place | LIST, SET lb_thrift_list of items
  *     MAP lb_thrift_list of pairs: C structs of two members, described by a struct with two fields
  *
- * Every C struct that a table describes begins with `uint64_t has`: bit i says that the i-th field of the table is there.
- * A pair has no such member. */
+ * Every C struct that a table describes begins with `uint64_t has`: bit i says that the i-th field of the table is
+ * there. A pair has no such member. */
 #ifndef LB_WIRE_THRIFT_H
 #define LB_WIRE_THRIFT_H
 

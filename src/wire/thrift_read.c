@@ -1,5 +1,5 @@
-/* Bytes → struct. A failed read sticks in the cursor and gives zeros, which end every loop: a struct's next field is its
- * end, a list's count is none. */
+/* Bytes → struct. A failed read sticks in the cursor and gives zeros, which end every loop: a struct's next field is
+ * its end, a list's count is none. */
 #include <inttypes.h>
 
 #include "wire/thrift_kinds.h"
