@@ -205,7 +205,7 @@ static bool line_parses(lb_str line)
     return parsed;
 }
 
-#define STRANGE_MAX 108 /* lines of systems whose grammar is not ours; may only sink */
+#define STRANGE_MAX 107 /* lines of systems whose grammar is not ours; may only sink */
 
 static void test_all_systems(void **state)
 {
