@@ -809,7 +809,7 @@ static lb_sql_op like_op(lb_keyword keyword)
 static lb_sql_expr *expr_join(lb_sql_parser *p, lb_sql_expr *left, lb_sql_expr **last, int *chain, int level,
                               unsigned op, lb_sql_expr *right)
 {
-    if (*chain != level) {
+    if (*last == NULL || *chain != level) {
         left = expr_wrap(p, LB_SQL_CHAIN, sizeof *left, left);
         *last = left->first;
         *chain = level;

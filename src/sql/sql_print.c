@@ -572,6 +572,8 @@ static void put_column_def(lb_sql_printer *pr, const lb_sql_column_def *def)
     if (def->type != NULL) {
         lb_sql_put(pr, " ");
         lb_sql_put_type(pr, def->type);
+    } else {
+        put_comment(pr, def->comment); /* what comes first behind the name would be read as its type */
     }
     lb_sql_put(pr, def->primary_key ? " PRIMARY KEY" : "");
     lb_sql_put(pr, def->not_null ? " NOT NULL" : "");
@@ -584,7 +586,8 @@ static void put_column_def(lb_sql_printer *pr, const lb_sql_column_def *def)
         lb_sql_put_expr(pr, def->generated);
         lb_sql_put(pr, ")");
     }
-    put_comment(pr, def->comment);
+    if (def->type != NULL)
+        put_comment(pr, def->comment);
 }
 
 static void put_column_defs(lb_sql_printer *pr, const lb_sql_column_def *first)

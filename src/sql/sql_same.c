@@ -24,7 +24,7 @@ static bool same_statement(const pair *t, const lb_sql_statement *a, const lb_sq
 
 static bool same_text(lb_str a, lb_str b)
 {
-    return (a.at == NULL) == (b.at == NULL) && lb_str_equal(a, b);
+    return a.at == NULL || b.at == NULL ? a.at == b.at : lb_str_equal(a, b);
 }
 
 static bool same_name(const lb_sql_name *a, const lb_sql_name *b)
