@@ -21,12 +21,12 @@ static void print_type(const lb_nested_type *type, char *out, size_t cap)
     switch (type->kind) {
     case LB_TYPE_ARRAY:
         print_type(type->item, part[0], sizeof part[0]);
-        (void)snprintf(out, cap, "a<%s>", part[0]);
+        (void)snprintf(out, cap, "a<%.500s>", part[0]);
         break;
     case LB_TYPE_MAP:
         print_type(type->key, part[0], sizeof part[0]);
         print_type(type->item, part[1], sizeof part[1]);
-        (void)snprintf(out, cap, "m<%s,%s>", part[0], part[1]);
+        (void)snprintf(out, cap, "m<%.250s,%.250s>", part[0], part[1]);
         break;
     case LB_TYPE_STRUCT: {
         size_t at = (size_t)snprintf(out, cap, "s<");
