@@ -26,7 +26,7 @@ import sql_generator as generator
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LAKEBED = os.path.abspath(os.environ.get("LAKEBED", SOURCE / "build" / "lakebed"))
-DEPS = pathlib.Path(os.environ.get("LAKEBED_DEPS", SOURCE / ".deps"))
+VENV = pathlib.Path(os.environ.get("LAKEBED_VENV", SOURCE / ".deps" / "venv"))
 QUERIES = int(os.environ.get("LAKEBED_PEER_QUERIES", "2000"))
 
 
@@ -105,7 +105,7 @@ def test_generated_queries_agree(tmp_path, capsys):
 
 
 def fixtures():
-    return sorted(p for p in DEPS.glob("sqlglot*/**/*.sql") if "fixtures" in p.parts)
+    return sorted((VENV.parent / "sqlglot").rglob("*.sql"))
 
 
 @pytest.mark.parametrize("path", fixtures() or [None], ids=lambda p: p.name if p else "none")
