@@ -40,7 +40,7 @@ static lb_status graph_vertex(graph_builder *b, lb_str label, uint32_t *id, lb_l
 
     *vertex = NULL;
     if (place == NULL)
-        return lb_arena_fail(b->an->arena, b->an->err);
+        return lb_analysis_nomem(b->an);
     if (!there) {
         LB_TRY(lb_analysis_room(b->an, &b->vertices, b->n_vertices, &b->cap_vertices, sizeof *b->vertices));
         *vertex = &b->vertices[b->n_vertices];

@@ -45,7 +45,7 @@ static lb_status columns_index(lb_analysis *an, lb_columns *columns)
     for (uint32_t i = columns->n; i-- > 0;) { /* from behind, so that the first of a name stands in the map */
         uint32_t *place = lb_text_map_put(&map, an->arena, NULL, columns->names[i], &there);
         if (place == NULL)
-            return lb_arena_fail(an->arena, an->err);
+            return lb_analysis_nomem(an);
         if (there && columns->same == NULL) {
             LB_TRY(lb_analysis_alloc(an, columns->n, sizeof *columns->same, &columns->same));
             memset(columns->same, 0xFF, columns->n * sizeof *columns->same);

@@ -72,7 +72,7 @@ lb_status lb_analysis_alloc(lb_analysis *an, size_t count, size_t size, void *ou
     void *at = lb_arena_alloc(an->arena, count, size);
 
     memcpy(out, &at, sizeof at);
-    return at == NULL ? lb_arena_fail(an->arena, an->err) : LB_OK;
+    return at == NULL ? lb_analysis_nomem(an) : LB_OK;
 }
 
 lb_status lb_analysis_room(lb_analysis *an, void *items, uint32_t count, uint32_t *cap, size_t size)
@@ -96,7 +96,7 @@ lb_status lb_analysis_room(lb_analysis *an, void *items, uint32_t count, uint32_
 lb_status lb_analysis_lower(lb_analysis *an, lb_str text, lb_str *out)
 {
     *out = lb_lower_copy(an->arena, text, true);
-    return out->at == NULL ? lb_arena_fail(an->arena, an->err) : LB_OK;
+    return out->at == NULL ? lb_analysis_nomem(an) : LB_OK;
 }
 
 lb_status lb_analysis_join(lb_analysis *an, lb_str a, lb_str b, lb_str *out)
@@ -305,7 +305,7 @@ lb_status lb_flow_path_atom(lb_analysis *an, lb_table_use *use, lb_str path, lb_
         return lb_flow_column_atom(an, use, column, out);
     uint32_t *value = lb_text_map_put(&an->paths, an->arena, use, path, &there);
     if (value == NULL)
-        return lb_arena_fail(an->arena, an->err);
+        return lb_analysis_nomem(an);
     if (there) {
         *out = an->atoms[*value];
         return LB_OK;

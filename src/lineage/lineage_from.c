@@ -18,7 +18,7 @@ lb_status lb_analysis_use(lb_analysis *an, const lb_catalog_table *table, lb_tab
     uint32_t *at = lb_text_map_put(&an->tables, an->arena, NULL, table->full_name, &there);
 
     if (at == NULL)
-        return lb_arena_fail(an->arena, an->err);
+        return lb_analysis_nomem(an);
     if (there) {
         *out = an->uses[*at];
         return LB_OK;
@@ -236,7 +236,7 @@ static lb_status from_env_fill(lb_analysis *an, const lb_sql_with *with, lb_env 
         cte->recursive = with->recursive;
         uint32_t *at = lb_text_map_put(&env->map, an->arena, NULL, cte->name, &there);
         if (at == NULL)
-            return lb_arena_fail(an->arena, an->err);
+            return lb_analysis_nomem(an);
         if (there)
             return lb_fail(an->err, LB_USAGE, LB_AT(tree->begin), "the WITH entry %.*s is defined twice",
                            (int)LB_MIN(cte->name.size, 200), cte->name.at);

@@ -109,10 +109,11 @@ static void nested_struct(nested_reader *r, int depth, lb_nested_type *out)
     do {
         nested_field_node *node = lb_arena_alloc(r->arena, 1, sizeof *node);
         lb_str name = nested_word(r);
-        r->bad |= node == NULL || name.size == 0;
-        nested_take(r, ':'); /* `name type` is fine too */
-        if (r->bad)
+        if (node == NULL || name.size == 0 || r->bad) {
+            r->bad = true;
             return;
+        }
+        nested_take(r, ':'); /* `name type` is fine too */
         node->field.name = lb_lower_copy(r->arena, name, false);
         node->field.type = nested_type(r, depth);
         if (node->field.name.at == NULL || node->field.type == NULL)

@@ -8,7 +8,7 @@ static lb_status pivot_use(lb_analysis *an, lb_text_map *used, lb_str name)
     LB_TRY(lb_analysis_lower(an, name, &name));
     uint32_t *place = lb_text_map_put(used, an->arena, NULL, name, &there);
     if (place == NULL)
-        return lb_arena_fail(an->arena, an->err);
+        return lb_analysis_nomem(an);
     *place = 0;
     return LB_OK;
 }

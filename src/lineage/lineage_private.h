@@ -286,6 +286,10 @@ struct lb_analysis {
     lb_error *err;
 };
 
+/* Turn a failed allocation into an error. A macro, so that every reader sees that it is none but these two. */
+#define lb_analysis_nomem(an) \
+    ((void)lb_arena_fail((an)->arena, (an)->err), (an)->arena->why == LB_BUDGET ? LB_BUDGET : LB_NOMEM)
+
 /* An allocation of the analysis: *out is zeroed. */
 lb_status lb_analysis_alloc(lb_analysis *an, size_t count, size_t size, void *out);
 

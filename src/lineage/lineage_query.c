@@ -1,4 +1,6 @@
 /* Queries: SELECT blocks, VALUES, set operations → columns; and what in them restricts. */
+#include <assert.h>
+
 #include "base/number.h"
 #include "lineage/lineage_private.h"
 #include "sql/sql_print.h"
@@ -38,7 +40,7 @@ static lb_status query_label(lb_analysis *an, const lb_sql_expr *expr, uint32_t 
     LB_TRY(lb_sql_label(an->source.text, an->options->dialect, expr, an->scratch, an->err));
     const char *copy = lb_arena_dup(an->arena, an->scratch->data, an->scratch->size);
     *out = (lb_str){ copy, an->scratch->size };
-    return copy == NULL ? lb_arena_fail(an->arena, an->err) : LB_OK;
+    return copy == NULL ? lb_analysis_nomem(an) : LB_OK;
 }
 
 /* ---- the select list */
@@ -435,10 +437,12 @@ static lb_status query_by_name(lb_analysis *an, lb_columns *out, lb_columns *oth
 
 static lb_status query_unite(lb_analysis *an, query_operands *operands, lb_columns **out)
 {
-    lb_columns *first = operands->at[0], *columns;
+    lb_columns *first, *columns;
     lb_flow_slot slot;
     lb_collector *all;
 
+    assert(operands->at != NULL && operands->n != 0);
+    first = operands->at[0];
     if (operands->n == 1) {
         *out = first;
         return LB_OK;
@@ -477,7 +481,7 @@ static lb_status query_set(lb_analysis *an, const lb_sql_query *query, const lb_
 {
     query_operands operands = { 0 };
     lb_query_place later = *place;
-    lb_columns *columns;
+    lb_columns *columns, *left;
 
     for (const lb_sql_block *block = query->first; block != NULL; block = block->next) {
         bool joins = (block->set == LB_SQL_SET_EXCEPT || block->set == LB_SQL_SET_INTERSECT) && !an->view_statement;
@@ -486,10 +490,11 @@ static lb_status query_set(lb_analysis *an, const lb_sql_query *query, const lb_
         operands.by_name |= block->by_name;
         later.no_labels |= !block->by_name && (block->next == NULL || !block->next->by_name);
         if (joins) { /* a semi or anti join of all columns: values come from the left side only */
-            LB_TRY(query_unite(an, &operands, &operands.at[0]));
-            operands.n = 1;
-            LB_TRY(query_restrict_all(an, operands.at[0]));
+            LB_TRY(query_unite(an, &operands, &left));
+            LB_TRY(query_restrict_all(an, left));
             LB_TRY(query_restrict_all(an, columns));
+            operands.at[0] = left;
+            operands.n = 1;
             continue;
         }
         LB_TRY(lb_analysis_room(an, &operands.at, operands.n, &operands.cap, sizeof(lb_columns *)));

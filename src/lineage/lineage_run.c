@@ -75,7 +75,7 @@ lb_status lb_analysis_mark(lb_analysis *an, lb_lineage_mark_kind kind, uint32_t 
     lb_str key = { (const char *)at.at, at.size };
     uint32_t *place = lb_text_map_put(&an->marked, an->arena, at.at, key, &there);
     if (place == NULL)
-        return lb_arena_fail(an->arena, an->err);
+        return lb_analysis_nomem(an);
     if (there)
         return LB_OK;
     *place = 0;

@@ -1,4 +1,6 @@
 /* Names → slots: which relation in scope a column belongs to. */
+#include <assert.h>
+
 #include "lineage/lineage_private.h"
 
 lb_status lb_scope_add(lb_analysis *an, lb_scope *scope, lb_relation *relation)
@@ -387,7 +389,10 @@ static void scope_owner(const lb_scope *scope, const lb_str *parts, uint32_t n, 
 {
     uint32_t prefixes[3];
 
-    *use = NULL;
+    assert(scope != NULL);
+    bool alone = scope->n_relations == 1 && scope->relations[0]->kind == LB_RELATION_TABLE;
+
+    *use = alone ? scope->relations[0]->use : NULL;
     *prefix = 0;
     for (const lb_scope *at = scope; at != NULL; at = at->sees_outer ? at->outer : NULL)
         for (uint32_t i = 0; i < at->n_relations; i++) {
@@ -398,8 +403,6 @@ static void scope_owner(const lb_scope *scope, const lb_str *parts, uint32_t n, 
             *prefix = prefixes[0];
             return;
         }
-    if (scope->n_relations == 1 && scope->relations[0]->kind == LB_RELATION_TABLE)
-        *use = scope->relations[0]->use;
 }
 
 /* Nothing in scope has the name. */

@@ -74,7 +74,7 @@ static lb_status statement_location(lb_analysis *an, const lb_sql_create_table *
     if (table->location != NULL) {
         out->location = lb_sql_string_value(an->source.text, an->options->dialect, table->location, an->arena);
         if (out->location.at == NULL)
-            return lb_arena_fail(an->arena, an->err);
+            return lb_analysis_nomem(an);
         while (out->location.size > 1 && out->location.at[out->location.size - 1] == '/')
             out->location.size--;
         return LB_OK;
@@ -94,7 +94,7 @@ static lb_status statement_location(lb_analysis *an, const lb_sql_create_table *
     LB_TRY(lb_buf_append(text, name.at, name.size, an->err));
     const char *copy = lb_arena_dup(an->arena, text->data, text->size);
     out->location = (lb_str){ copy, text->size };
-    return copy == NULL ? lb_arena_fail(an->arena, an->err) : LB_OK;
+    return copy == NULL ? lb_analysis_nomem(an) : LB_OK;
 }
 
 /* The names of a list of definitions. */

@@ -1,4 +1,6 @@
 /* UPDATE and MERGE: targets are full names, so that a column may be source and target at once. */
+#include <assert.h>
+
 #include "lineage/lineage_private.h"
 
 #define UPDATE_TESTED 10 /* assignments up to which Impala tests whether a row would change */
@@ -138,10 +140,15 @@ static lb_status update_target(lb_analysis *an, lb_scope *scope, const lb_sql_up
     if (*out != NULL)
         return LB_OK;
     LB_TRY(lb_analysis_table(an, &update->table, true, &use));
-    for (uint32_t i = 0; i < scope->n_relations && *out == NULL && !lb_sql_has(&update->alias); i++)
-        if (scope->relations[i]->use == use && scope->relations[i]->kind != LB_RELATION_COLLECTION)
-            *out = scope->relations[i];
-    return *out != NULL ? LB_OK : lb_from_table(an, scope, use, &update->table, &update->alias, out);
+    for (uint32_t i = 0; i < scope->n_relations && !lb_sql_has(&update->alias); i++) {
+        lb_relation *r = scope->relations[i];
+        assert(r != NULL);
+        if (r->use == use && r->kind != LB_RELATION_COLLECTION) {
+            *out = r;
+            return LB_OK;
+        }
+    }
+    return lb_from_table(an, scope, use, &update->table, &update->alias, out);
 }
 
 static lb_status update_restrict(lb_analysis *an, const lb_relation *target, const update_set *sets, uint32_t n)
@@ -201,7 +208,7 @@ static lb_status merge_add(lb_analysis *an, merge_columns *m, lb_str name, const
     uint32_t *place = lb_text_map_put(&m->map, an->arena, NULL, name, &there);
 
     if (place == NULL)
-        return lb_arena_fail(an->arena, an->err);
+        return lb_analysis_nomem(an);
     if (!there) {
         LB_TRY(lb_analysis_room(an, &m->names, m->n, &m->cap_names, sizeof *m->names));
         LB_TRY(lb_analysis_room(an, &m->values, m->n, &m->cap_values, sizeof(lb_collector *)));
@@ -308,6 +315,7 @@ static lb_status merge_target(lb_analysis *an, const merge_columns *m, uint32_t 
     lb_flow_slot slot;
     lb_str label;
 
+    assert(m->values != NULL && i < m->n);
     LB_TRY(lb_flow_slot_of(an, m->values[i], &slot));
     LB_TRY(lb_analysis_join(an, m->target->use->table->full_name, m->names[i], &label));
     return lb_statement_target(an, out, label, true, &slot);
