@@ -180,30 +180,19 @@ static void put_type_params(lb_sql_printer *pr, const lb_sql_type *type)
     lb_sql_put(pr, ")");
 }
 
-/* The words of TIMESTAMP(3) WITH TIME ZONE that stand behind the parameters. */
-static size_t type_words_before_params(lb_str name)
-{
-    for (size_t i = 0; i + 5 < name.size; i++)
-        if (name.at[i] == ' ' && (name.at[i + 1] | 0x20) == 'w' && (name.at[i + 2] | 0x20) == 'i')
-            return i;
-    return name.size;
-}
-
 static void put_type_plain(lb_sql_printer *pr, const lb_sql_type *type)
 {
-    size_t before = type_words_before_params(type->name);
-    lb_str head = { type->name.at, before }, rest = { type->name.at + before, type->name.size - before };
-
     if (!pr->label)
-        lb_sql_put_str(pr, head);
-    else if (lb_str_is_nocase(head, "integer"))
+        lb_sql_put_str(pr, type->name);
+    else if (lb_str_is_nocase(type->name, "integer"))
         lb_sql_put(pr, "INT");
-    else if (lb_str_is_nocase(head, "real"))
+    else if (lb_str_is_nocase(type->name, "real"))
         lb_sql_put(pr, "DOUBLE");
     else
-        lb_sql_put_upper(pr, head);
+        lb_sql_put_upper(pr, type->name);
     put_type_params(pr, type);
-    lb_sql_put_str(pr, rest);
+    lb_sql_put(pr, type->zone.at == NULL ? "" : " ");
+    lb_sql_put_str(pr, type->zone);
     if (pr->label && type->params == NULL && lb_str_is_nocase(type->name, "decimal"))
         lb_sql_put(pr, "(9,0)");
 }

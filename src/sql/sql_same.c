@@ -63,8 +63,8 @@ static bool same_types(const pair *t, const lb_sql_type *a, const lb_sql_type *b
 static bool same_type(const pair *t, const lb_sql_type *a, const lb_sql_type *b)
 {
     return a->kind == b->kind && a->form == b->form && same_text(a->name, b->name) &&
-           same_list(t, a->params, b->params) && same_name(&a->field, &b->field) && same_text(a->comment, b->comment) &&
-           same_types(t, a->first, b->first);
+           same_list(t, a->params, b->params) && same_text(a->zone, b->zone) && same_name(&a->field, &b->field) &&
+           same_text(a->comment, b->comment) && same_types(t, a->first, b->first);
 }
 
 static bool same_types(const pair *t, const lb_sql_type *a, const lb_sql_type *b)

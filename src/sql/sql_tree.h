@@ -57,6 +57,7 @@ struct lb_sql_type {
     uint32_t begin, end;
     lb_str name;         /* PLAIN: its words, as written, joined by one blank; else the word, as "array" */
     lb_sql_expr *params; /* PLAIN, and the size of INT[3]; NULL: none */
+    lb_str zone;         /* PLAIN: WITH TIME ZONE and its like, behind the parameters; at NULL: none */
     lb_sql_name field;   /* name within the struct around it */
     lb_str comment;      /* of the field; value without quotes; at NULL: none */
     lb_sql_type *first, *next;

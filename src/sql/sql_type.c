@@ -145,17 +145,8 @@ static void type_plain(lb_sql_parser *p, lb_sql_type *type)
         lb_sql_expect(p, LB_TOK_RPAREN, "',' or ')'");
     }
     begin = p->tok.begin;
-    if (type_zone(p)) {
-        /* "TIMESTAMP WITH TIME ZONE": words behind the parameters belong to the name too */
-        lb_str zone = lb_sql_joined(p, begin, p->last_end);
-        char *joined = lb_sql_new_bytes(p, type->name.size + zone.size + 1);
-        if (!p->failed) {
-            memcpy(joined, type->name.at, type->name.size);
-            joined[type->name.size] = ' ';
-            memcpy(joined + type->name.size + 1, zone.at, zone.size);
-            type->name = (lb_str){ joined, type->name.size + zone.size + 1 };
-        }
-    }
+    if (type_zone(p))
+        type->zone = lb_sql_joined(p, begin, p->last_end);
 }
 
 /* INT[], INT[3], INT ARRAY */
