@@ -14,7 +14,7 @@ static bool bytes_stick(char last, char first)
 
 void lb_sql_put_str(lb_sql_printer *pr, lb_str text)
 {
-    if (pr->status != LB_OK || text.size == 0)
+    if (pr->status != LB_OK || text.at == NULL || text.size == 0)
         return;
     pr->status = lb_buf_reserve(pr->out, text.size + 1, pr->err);
     if (pr->status != LB_OK)
