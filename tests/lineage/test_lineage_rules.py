@@ -20,13 +20,14 @@ create table shop.items (id int, title string, price decimal(9,2), tags array<st
   maker struct<name:string,place:struct<city:string,zip:int>>, parts array<struct<no:int,label:string>>);
 create table shop.stock (id int primary key, qty int, place string) partition by hash (id) partitions 3 stored as kudu;
 create table shop.log (id int, what string, at timestamp) stored by iceberg;
+create table shop.wide (%s) stored as kudu;
 create view shop.adults as select id, name, city from shop.customers where age > 17;
 use shop;
 create view big as select o.id, c.name who, o.amount from orders o join adults c on o.customer_id = c.id
   where o.amount > 100;
 create view counted (town, n) as select city, count(*) from customers group by city having max(age) > 30;
 create view doubled as select id + id, upper(name) from customers;
-"""
+""" % ", ".join("c%d int" % i for i in range(12))
 
 SELECT = {
     # values
@@ -273,6 +274,17 @@ SELECT = {
     "LATERAL": ("select c.name, v.m from customers c, lateral (select max(amount) m from orders o "
                 "where o.customer_id = c.id) v",
                 "name <- customers.name\nm <- orders.amount\n* ~ customers.id, orders.customer_id"),
+    "PIVOT": ("select * from (select city, age, vip from customers) c pivot (sum(age) for vip in (true as yes, false))",
+              "city <- customers.city\nyes <- customers.age\nfalse <- customers.age\n* ~ customers.vip"),
+    "UNPIVOT": ("select * from stock unpivot (n for what in (id, qty))",
+                "place <- stock.place\nwhat <-\nn <- stock.id, stock.qty"),
+    "a table function": ("select g from generate_series(1, 10) g", "g <-"),
+    "UNION BY NAME": ("select * from (select id, name from customers union all by name select title name, id, price from "
+                      "items) v",
+                      "id <- customers.id, items.id\nname <- customers.name, items.title\nprice <- items.price"),
+    "names for the columns of a relation": ("select x.b from stock as x (a, b, c)", "b <- stock.qty"),
+    "INSERT … RETURNING in WITH": (
+        "with w as (insert into stock (id) values (3) returning id, qty * 2 as q) select q from w", "q <- stock.qty"),
     "LATERAL VIEW": ("select id, tag from items lateral view explode(tags) x as tag",
                      "id <- items.id\ntag <- items.tags.item"),
 }
@@ -317,6 +329,21 @@ WRITES = {
     "UPDATE with FROM": ("update s set s.qty = c.age from stock s join customers c on s.id = c.id where c.vip",
                          "UPDATE", "shop.stock.qty <- customers.age\n"
                          "* ~ stock.qty, customers.age, stock.id, customers.id, customers.vip"),
+    "UPDATE of more than ten columns is not tested": (
+        "update wide set %s where c11 > 1" % ", ".join("c%d = 3" % i for i in range(11)), "UPDATE",
+        "\n".join("shop.wide.c%d <-" % i for i in range(11)) + "\n* ~ wide.c11"),
+    "UPDATE of several columns at once": (
+        "update stock set (qty, place) = (select age, name from customers c where c.id = stock.id)", "UPDATE",
+        "shop.stock.qty <- customers.age\nshop.stock.place <- customers.name\n"
+        "* ~ customers.id, stock.id, stock.qty, stock.place, customers.age, customers.name"),
+    "ON CONFLICT DO UPDATE": (
+        "insert into stock (id, qty) select id, age from customers on conflict (id) do update "
+        "set qty = stock.qty + excluded.qty where stock.place > 'x'", "INSERT",
+        "id <- customers.id\nqty <- customers.age, stock.qty\n* ~ stock.place"),
+    "INSERT BY NAME": ("insert into log by name select title what, id from items", "INSERT",
+                       "id <- items.id\nwhat <- items.title\nat <-"),
+    "SELECT INTO": ("select id, name into t7 from customers where vip", "CREATETABLE_AS_SELECT",
+                    "id <- customers.id\nname <- customers.name\n* ~ customers.vip"),
     "UPDATE with a user's function is not tested": (
         "update stock set qty = my.f(id) where place > 'x'", "UPDATE", "shop.stock.qty <- stock.id\n* ~ stock.place"),
     "MERGE": ("merge into log l using stock s on l.id = s.id when matched and s.qty > 3 then update set what = s.place "
