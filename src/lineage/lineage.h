@@ -1,6 +1,6 @@
 /* Column lineage of SQL: statements and a catalog in, graphs out (lineage.md section 3).
  *
- *     lb_lineage_options options = { .catalog = catalog, .default_db = "default" };
+ *     lb_lineage_options options = { .catalog = catalog, .default_db = LB_STR("default") };
  *     lb_lineage_run *run = NULL;
  *     LB_TRY(lb_lineage_open(&options, text, size, &run, err));
  *     const lb_lineage_result *result;

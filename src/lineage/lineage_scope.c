@@ -244,8 +244,9 @@ typedef struct scope_match {
     uint32_t count;
     const lb_relation *relation; /* the first */
     uint32_t prefix;
-    lb_flow_slot slot;
-    bool several; /* … and within one relation already more than one column */
+    lb_flow_slot slot; /* of the first */
+    lb_collector *all; /* of all, where there are more; NULL: one */
+    bool several;      /* … and within one relation already more than one column */
 } scope_match;
 
 /* Are two relations' columns of a name one by USING or NATURAL, directly or over others? */
@@ -268,10 +269,13 @@ static lb_status scope_take(lb_analysis *an, scope_match *m, const lb_relation *
         m->count = 1;
         return LB_OK;
     }
-    lb_flow_slot both[2] = { m->slot, *slot };
-    const lb_nested_type *type = m->slot.type;
-    LB_TRY(lb_flow_unite(an, both, 2, &m->slot));
-    m->slot.type = type;
+    if (m->all == NULL) {
+        LB_TRY(lb_flow_collector(an, &m->all));
+        const lb_sink first = { .to = m->all };
+        LB_TRY(lb_flow_emit(an, &first, &m->slot));
+    }
+    const lb_sink sink = { .to = m->all };
+    LB_TRY(lb_flow_emit(an, &sink, slot));
     if (!merged)
         m->count++;
     return LB_OK;
@@ -347,6 +351,11 @@ static lb_status scope_use(lb_analysis *an, const lb_sql_names *path, const lb_s
         LB_TRY(lb_analysis_mark(an, LB_LINEAGE_AMBIGUOUS_COLUMN, path->at[0].begin, path->at[path->count - 1].end));
     scope_meet(an, m->relation);
     out->slot = m->slot;
+    if (m->all != NULL) {
+        LB_TRY(lb_flow_slot_of(an, m->all, &out->slot));
+        out->slot.type = m->slot.type;
+        lb_flow_release(an, m->all);
+    }
     return scope_label(an, parts, m->prefix, path->count, &out->label);
 }
 
