@@ -80,6 +80,7 @@ typedef struct lb_atom {
     lb_str path;       /* below the table, lower case: "a", "a.item.f1", "*" */
     uint32_t vertex;   /* LB_NONE until it is one */
     bool guessed;      /* no relation is known to have it */
+    bool named;        /* some name of a table whose columns are not known was taken for it */
     lb_flow_item self; /* the item of a slot that is this column and nothing else */
 } lb_atom;
 
@@ -340,11 +341,18 @@ typedef struct lb_found {
 /* Resolve a column. Never fails for a name that is not there: it is marked, and its slot is a column of that name. */
 lb_status lb_scope_column(lb_analysis *an, lb_scope *scope, const lb_sql_names *path, lb_found *out);
 
+/* Is there such a column for certain, or below a relation of that name? */
+lb_status lb_scope_knows(lb_analysis *an, const lb_scope *scope, const lb_sql_names *path, bool *known);
+
 /* Slot of a column of a relation by its lower-case name; *found false: it has none of that name for certain. */
 lb_status lb_scope_relation_column(lb_analysis *an, lb_relation *relation, lb_str name, bool *found, lb_flow_slot *out);
 
 /* How many parts at the front of a path name this relation; up to 3 answers. */
 uint32_t lb_scope_prefixes(const lb_relation *relation, const lb_str *parts, uint32_t n, uint32_t out[3]);
+
+/* The relation over a table that a path names although an alias hides that name; NULL: none. For names that nothing
+ * else fits. */
+lb_relation *lb_scope_hidden(const lb_scope *scope, const lb_str *parts, uint32_t n, uint32_t *prefix);
 
 lb_status lb_scope_add(lb_analysis *an, lb_scope *scope, lb_relation *relation);
 

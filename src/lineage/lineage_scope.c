@@ -393,16 +393,34 @@ static void scope_correlate(lb_scope *from, const lb_scope *to)
         from->correlated = true;
 }
 
+/* Does a path begin with the table that a relation stands for, though an alias hides its name? */
+static uint32_t scope_hidden_prefix(const lb_relation *r, const lb_str *parts, uint32_t n)
+{
+    if (r->use == NULL || r->kind == LB_RELATION_COLLECTION)
+        return 0;
+    if (n >= 2 && lb_str_equal(parts[0], r->use->table->db) && lb_str_equal(parts[1], r->use->table->name))
+        return 2;
+    return n >= 1 && lb_str_equal(parts[0], r->use->table->name) ? 1 : 0;
+}
+
+lb_relation *lb_scope_hidden(const lb_scope *scope, const lb_str *parts, uint32_t n, uint32_t *prefix)
+{
+    for (; scope != NULL; scope = scope->sees_outer ? scope->outer : NULL)
+        for (uint32_t i = 0; i < scope->n_relations; i++) {
+            *prefix = scope_hidden_prefix(scope->relations[i], parts, n);
+            if (*prefix != 0)
+                return scope->relations[i];
+        }
+    *prefix = 0;
+    return NULL;
+}
+
 /* The stored table that a column nobody knows would belong to: the one named before it, or else the only one there. */
 static void scope_owner(const lb_scope *scope, const lb_str *parts, uint32_t n, lb_table_use **use, uint32_t *prefix)
 {
     uint32_t prefixes[3];
 
     assert(scope != NULL);
-    bool alone = scope->n_relations == 1 && scope->relations[0]->kind == LB_RELATION_TABLE;
-
-    *use = alone ? scope->relations[0]->use : NULL;
-    *prefix = 0;
     for (const lb_scope *at = scope; at != NULL; at = at->sees_outer ? at->outer : NULL)
         for (uint32_t i = 0; i < at->n_relations; i++) {
             const lb_relation *r = at->relations[i];
@@ -412,6 +430,14 @@ static void scope_owner(const lb_scope *scope, const lb_str *parts, uint32_t n, 
             *prefix = prefixes[0];
             return;
         }
+    const lb_relation *hidden = n < 2 ? NULL : lb_scope_hidden(scope, parts, n - 1, prefix);
+    if (hidden != NULL && hidden->kind == LB_RELATION_TABLE) {
+        *use = hidden->use;
+        return;
+    }
+    *prefix = 0;
+    bool alone = scope->n_relations == 1 && scope->relations[0]->kind == LB_RELATION_TABLE;
+    *use = alone ? scope->relations[0]->use : NULL;
 }
 
 /* Nothing in scope has the name. */
@@ -432,15 +458,47 @@ static lb_status scope_unknown(lb_analysis *an, const lb_scope *scope, const lb_
     return scope_label(an, parts, use != NULL ? prefix : path->count - 1, path->count, &out->label);
 }
 
+/* Values that the standard names without parentheses. */
+static bool scope_is_current(lb_str name)
+{
+    static const char *const names[] = { "current_date", "current_time",   "current_timestamp", "current_user",
+                                         "localtime",    "localtimestamp", "session_user" };
+
+    for (size_t i = 0; i < LB_COUNT_OF(names); i++)
+        if (lb_str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Was a name taken for a column of a table of this block already, as in `id + 1 AS id, id AS was`? */
+static bool scope_was_column(const lb_analysis *an, const lb_scope *scope, lb_str name)
+{
+    for (uint32_t i = 0; i < scope->n_relations; i++) {
+        const lb_relation *r = scope->relations[i];
+        if (r->kind != LB_RELATION_TABLE || !r->use->open)
+            continue;
+        uint32_t atom = lb_text_map_find(&an->paths, r->use, name);
+        if (atom != LB_NONE && an->atoms[atom]->named)
+            return true;
+    }
+    return false;
+}
+
 /* No block has the name for certain: a select item, or a relation whose columns nobody knows. */
 static lb_status scope_guess(lb_analysis *an, lb_scope *scope, const lb_sql_names *path, const lb_str *parts,
                              lb_found *out)
 {
     scope_search s;
-    uint32_t n = 0;
+    uint32_t n = 0, prefix;
 
+    if (path->count > 1 && lb_scope_hidden(scope, parts, path->count - 1, &prefix) != NULL)
+        return scope_unknown(an, scope, path, parts, out);
+    if (path->count == 1 && path->at[0].quote == 0 && scope_is_current(parts[0])) {
+        *out = (lb_found){ .label = parts[0] };
+        return LB_OK;
+    }
     for (lb_scope *at = scope; at != NULL; at = at->sees_outer ? at->outer : NULL) {
-        if (path->count == 1)
+        if (path->count == 1 && !scope_was_column(an, at, parts[0]))
             LB_TRY(scope_item(an, at, parts[0], false, &n, &out->slot));
         if (n != 0) {
             scope_correlate(scope, at);
@@ -450,7 +508,10 @@ static lb_status scope_guess(lb_analysis *an, lb_scope *scope, const lb_sql_name
         LB_TRY(scope_search_block(an, at, parts, path->count, &s));
         if (s.maybe.count != 0) {
             scope_correlate(scope, at);
-            return scope_use(an, path, parts, &s.maybe, out);
+            LB_TRY(scope_use(an, path, parts, &s.maybe, out));
+            for (uint32_t i = 0; i < out->slot.n; i++)
+                an->atoms[out->slot.items[i].atom]->named = true;
+            return LB_OK;
         }
     }
     return scope_unknown(an, scope, path, parts, out);
@@ -482,4 +543,18 @@ lb_status lb_scope_column(lb_analysis *an, lb_scope *scope, const lb_sql_names *
         }
     }
     return scope_guess(an, scope, path, parts, out);
+}
+
+lb_status lb_scope_knows(lb_analysis *an, const lb_scope *scope, const lb_sql_names *path, bool *known)
+{
+    scope_search s;
+    lb_str *parts;
+
+    *known = false;
+    LB_TRY(lb_scope_parts(an, path, &parts));
+    for (const lb_scope *at = scope; at != NULL && !*known; at = at->sees_outer ? at->outer : NULL) {
+        LB_TRY(scope_search_block(an, at, parts, path->count, &s));
+        *known = s.sure.count != 0 || s.named.count != 0;
+    }
+    return LB_OK;
 }

@@ -173,14 +173,40 @@ static lb_status star_find(lb_analysis *an, lb_scope *scope, const lb_sql_names 
     return LB_OK;
 }
 
+/* `x.*` of what is no relation here: of the table of that name that an alias hides, or else taken as it stands. */
+static lb_status star_unknown(lb_analysis *an, lb_scope *scope, const lb_sql_names *path, lb_columns *out)
+{
+    lb_str *parts, label = { "", 0 };
+    lb_flow_slot slot;
+    lb_atom *atom;
+    uint32_t prefix;
+
+    LB_TRY(lb_analysis_mark(an, LB_LINEAGE_UNKNOWN_COLUMN, path->at[0].begin, path->at[path->count - 1].end));
+    LB_TRY(lb_scope_parts(an, path, &parts));
+    const lb_relation *hidden = lb_scope_hidden(scope, parts, path->count, &prefix);
+    if (hidden != NULL && prefix == path->count)
+        return lb_star_relation(an, hidden, false, out);
+    for (uint32_t i = 0; i < path->count; i++)
+        LB_TRY(lb_analysis_join(an, label, parts[i], &label));
+    LB_TRY(lb_analysis_join(an, label, LB_STR("*"), &label));
+    LB_TRY(lb_flow_path_atom(an, NULL, label, &atom));
+    atom->guessed = true;
+    slot = (lb_flow_slot){ .items = &atom->self, .n = 1 };
+    return lb_columns_add(an, out, LB_STR("*"), &slot);
+}
+
 static lb_status star_of(lb_analysis *an, lb_scope *scope, const lb_sql_names *path, lb_columns *out)
 {
     const lb_relation *relation;
+    bool known;
     lb_found found;
 
     LB_TRY(star_find(an, scope, path, &relation));
     if (relation != NULL)
         return lb_star_relation(an, relation, false, out);
+    LB_TRY(lb_scope_knows(an, scope, path, &known));
+    if (!known)
+        return star_unknown(an, scope, path, out);
     LB_TRY(lb_scope_column(an, scope, path, &found));
     if (found.slot.type != NULL && found.slot.type->kind == LB_TYPE_STRUCT && found.slot.n != 0)
         return star_struct(an, &found.slot, out);
