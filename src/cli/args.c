@@ -262,7 +262,7 @@ static int check_choice(const cli *c, const cli_option *option, const char *valu
     typo t;
     char all[256];
     typo_begin(&t, value);
-    if (!list_choices(cli_option_words(option), value, &t, all, sizeof all))
+    if (!list_choices(cli_option_words(option, c->args.verb), value, &t, all, sizeof all))
         return EXIT_DONE;
     if (typo_best(&t) != NULL)
         return report_usage(c, "--%s takes %s, not \"%s\"; did you mean %s?", option->name, all, value, typo_best(&t));

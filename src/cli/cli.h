@@ -35,6 +35,7 @@ typedef enum cli_verb_id {
     VERB_COUNT,
     VERB_SCHEMA,
     VERB_STATS,
+    VERB_LINEAGE,
     VERB_FORMATS,
     VERB_HELP,
     VERB_VERSION,
@@ -91,6 +92,21 @@ typedef enum cli_option_id {
     OPT_FORMAT,
     OPT_NO_MAP,
     OPT_SCHEMA,
+    OPT_CATALOG,
+    OPT_LAKE,
+    OPT_DEFAULT_DB,
+    OPT_NEWLINES,
+    OPT_EXPAND_COMPLEX_TYPES,
+    OPT_EXPR_REWRITES,
+    OPT_WAREHOUSE,
+    OPT_USER,
+    OPT_QUERY_ID,
+    OPT_STRICT,
+    OPT_LOG,
+    OPT_UPSTREAM,
+    OPT_DOWNSTREAM,
+    OPT_VALUES_ONLY,
+    OPT_DEPTH,
     OPT_DELIMITED,
     OPT_THREADS,
     OPT_JSON,
@@ -131,8 +147,11 @@ bool cli_option_letter(char letter, cli_option *out);
  * `|` or blanks. `*at` starts as the list; false at the end. */
 bool cli_next_word(const char **at, char *word, size_t cap);
 
-/* The list to walk over for this option; "" where it takes anything. Lent until the next call. */
-const char *cli_option_words(const cli_option *option);
+/* The list to walk over for this option of a verb; "" where it takes anything. Lent until the next call. */
+const char *cli_option_words(const cli_option *option, cli_verb_id verb);
+
+/* What an option says in the help of a verb, where it says more than one thing. */
+const char *cli_option_help(const cli_option *option, cli_verb_id verb);
 
 /* ---------------------------------------------------------------- args.c: parsing */
 
@@ -278,6 +297,7 @@ int verb_splits(cli *c);
 int verb_count(cli *c);
 int verb_schema(cli *c);
 int verb_stats(cli *c);
+int verb_lineage(cli *c);
 int verb_formats(cli *c);
 int verb_help(cli *c);
 int verb_version(cli *c);
@@ -290,6 +310,31 @@ int complete_words(int count, char **words);
 int cli_open(cli *c, const char *path, lb_table **out);
 /* Close it; files of a lake that had to be left out make the exit status 1. */
 void cli_close(cli *c, lb_table *table);
+
+/* ---------------------------------------------------------------- sql_place.c: places in a script */
+
+/* A script, and the place in it that was looked at last: places are mostly asked for in ascending order. */
+typedef struct sql_text {
+    const char *path; /* NULL: given on the command line */
+    char *bytes;
+    size_t size;
+    size_t at, line_begin;
+    uint64_t line; /* of `at`, from 1 */
+} sql_text;
+
+/* Read a file, or standard input where `path` is "-". On failure the error is printed and the exit status returned. */
+int sql_read(cli *c, const char *path, sql_text *out);
+void sql_free(sql_text *text);
+
+/* Say `message` of a byte of the script, with line and column; `caret`: and show the line. */
+void sql_report(cli *c, sql_text *text, uint64_t offset, bool caret, const char *message);
+
+/* ---------------------------------------------------------------- verb_lineage_log.c */
+
+int lineage_read_log(cli *c, lb_write_fn write, void *user);
+
+/* A span as a C string; owned by the caller. */
+char *span_text(lb_span span);
 
 /* ---------------------------------------------------------------- columns.c: schemas for people and programs */
 

@@ -121,6 +121,20 @@ static const cli_verb verbs[VERB_COUNT_] = {
         .examples = "lakebed stats data.csv\n"
                     "lakebed stats data --json",
     },
+    [VERB_LINEAGE] = {
+        .name = "lineage", .operands = "[SQL]",
+        .summary = "tell which columns the columns of SQL statements come from", .most = 1, .run = verb_lineage,
+        .about = "Reads statements and prints the column lineage of each as Apache Impala records it: a line of JSON.\n"
+                 "SQL is the text itself, or - for standard input. Nothing is run. A statement that cannot be read\n"
+                 "is told with its place, and the others go on.\n"
+                 "With --log DIR the records are appended to the log in DIR instead. Without any SQL, --log reads\n"
+                 "that log (or Impala's, or one file of records) and lists it, writes it in another form with --to,\n"
+                 "or follows a column through its statements with --upstream or --downstream.",
+        .examples = "lakebed lineage 'select a, sum(b) from t group by a' --catalog tables.sql\n"
+                    "lakebed lineage -f daily.sql --catalog catalog.json --to dot -o daily.dot\n"
+                    "lakebed lineage -f daily.sql --lake data --log lineage-log\n"
+                    "lakebed lineage --log lineage-log --upstream mart.daily.revenue",
+    },
     [VERB_FORMATS] = {
         .name = "formats", .operands = "", .summary = "list the formats, their extensions and read options",
         .run = verb_formats,
@@ -157,7 +171,8 @@ enum {
     ON_ROWS = ON_LIMIT | BIT(TAKE),
     ON_READ = ON_ROWS | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
     ON_JSON = ON_ROWS | BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) |
-              BIT(FORMATS),
+              BIT(LINEAGE) | BIT(FORMATS),
+    ON_LINEAGE = BIT(LINEAGE),
     ON_ALL = (1u << VERB_COUNT_) - 1
 };
 
@@ -230,10 +245,11 @@ static const cli_option options[OPT_COUNT] = {
                          .kind = KIND_TEXT,
                          .verbs = ON_DOCTOR },
     [OPT_FILE] = { .name = "file",
+                   .letter = 'f',
                    .value = "PATH",
                    .help = "rows are of this file of the map, a path below DIR",
                    .kind = KIND_FILE,
-                   .verbs = ON_LOCATE },
+                   .verbs = ON_LOCATE | ON_LINEAGE },
     [OPT_OFFSET] = { .name = "offset",
                      .value = "N",
                      .help = "first row, from 0 (default 0)",
@@ -272,13 +288,13 @@ static const cli_option options[OPT_COUNT] = {
                  .value = "FORM",
                  .help = "table, csv, ndjson, json, arrow, arrows, raw (the records' own bytes), tagged or canonical",
                  .kind = KIND_CHOICE,
-                 .verbs = ON_ROWS },
+                 .verbs = ON_ROWS | ON_LINEAGE },
     [OPT_OUTPUT] = { .name = "output",
                      .letter = 'o',
                      .value = "FILE",
                      .help = "write to FILE instead of standard output",
                      .kind = KIND_FILE,
-                     .verbs = ON_ROWS },
+                     .verbs = ON_ROWS | ON_LINEAGE },
     [OPT_EXPLAIN] = { .name = "explain",
                       .help = "instead of rows: which files, blocks and bytes would be read",
                       .verbs = ON_ROWS },
@@ -302,6 +318,77 @@ static const cli_option options[OPT_COUNT] = {
                          "files of a directory that differ: unite columns (default), refuse, or make conflicts text",
                      .kind = KIND_CHOICE,
                      .verbs = ON_READ },
+    [OPT_CATALOG] = { .name = "catalog",
+                      .value = "FILE",
+                      .help = "tables and views: JSON, or CREATE TABLE and CREATE VIEW statements",
+                      .kind = KIND_FILE,
+                      .verbs = ON_LINEAGE,
+                      .repeatable = true },
+    [OPT_LAKE] = { .name = "lake",
+                   .value = "DIR",
+                   .help = "every data file below DIR is a table: its name without extensions, folders as databases",
+                   .kind = KIND_FILE,
+                   .verbs = ON_LINEAGE,
+                   .repeatable = true },
+    [OPT_DEFAULT_DB] = { .name = "default-db",
+                         .value = "DB",
+                         .help = "database of names that have none (default: default)",
+                         .kind = KIND_TEXT,
+                         .verbs = ON_LINEAGE },
+    [OPT_NEWLINES] = { .name = "newlines",
+                       .value = "keep|blank",
+                       .help = "newlines in the recorded text: as they are, or each a blank (default), as servers do",
+                       .kind = KIND_CHOICE,
+                       .verbs = ON_LINEAGE },
+    [OPT_EXPAND_COMPLEX_TYPES] = { .name = "expand-complex-types",
+                                   .help = "let a star include columns of complex types",
+                                   .verbs = ON_LINEAGE },
+    [OPT_EXPR_REWRITES] = { .name = "expr-rewrites",
+                            .help = "fold constants first, so that what they decide names no columns",
+                            .verbs = ON_LINEAGE },
+    [OPT_WAREHOUSE] = { .name = "warehouse",
+                        .value = "URI",
+                        .help = "where tables without a location lie (default /test-warehouse)",
+                        .kind = KIND_TEXT,
+                        .verbs = ON_LINEAGE },
+    [OPT_USER] = { .name = "user",
+                   .value = "NAME",
+                   .help = "the user to record (default: who runs the command)",
+                   .kind = KIND_TEXT,
+                   .verbs = ON_LINEAGE },
+    [OPT_QUERY_ID] = { .name = "query-id",
+                       .value = "HI:LO",
+                       .help = "id of the first statement, two hexadecimal numbers; each further one has the next "
+                               "(default: a random one)",
+                       .kind = KIND_TEXT,
+                       .verbs = ON_LINEAGE },
+    [OPT_STRICT] = { .name = "strict",
+                     .help = "a statement with a name that is unknown or ambiguous leaves no record; exit status 1",
+                     .verbs = ON_LINEAGE },
+    [OPT_LOG] = { .name = "log",
+                  .value = "DIR",
+                  .help = "with SQL: append its records to this log; without: read it, or one file of records",
+                  .kind = KIND_FILE,
+                  .verbs = ON_LINEAGE },
+    [OPT_UPSTREAM] = { .name = "upstream",
+                       .value = "COLUMN",
+                       .help = "of the log: the columns that COLUMN was made of, statement by statement",
+                       .kind = KIND_TEXT,
+                       .verbs = ON_LINEAGE },
+    [OPT_DOWNSTREAM] = { .name = "downstream",
+                         .value = "COLUMN",
+                         .help = "of the log: the columns that were made of COLUMN",
+                         .kind = KIND_TEXT,
+                         .verbs = ON_LINEAGE },
+    [OPT_VALUES_ONLY] = { .name = "values-only",
+                          .help = "follow values only, not what decided which rows came",
+                          .verbs = ON_LINEAGE },
+    [OPT_DEPTH] = { .name = "depth",
+                    .value = "N",
+                    .help = "go through at most N statements",
+                    .kind = KIND_NUMBER,
+                    .least = 1,
+                    .verbs = ON_LINEAGE },
     [OPT_DELIMITED] = { .name = "delimited",
                         .value = "EXT=CHAR",
                         .help = "read files with this extension as text delimited by CHAR (\\t: tab)",
@@ -406,13 +493,28 @@ bool cli_next_word(const char **at, char *word, size_t cap)
     return false;
 }
 
-const char *cli_option_words(const cli_option *option)
+const char *cli_option_words(const cli_option *option, cli_verb_id verb)
 {
     static char forms[256];
     if (option->value == NULL)
         return "";
     if (option->read || option->id != OPT_TO)
         return option->value;
-    (void)snprintf(forms, sizeof forms, "%s raw", lb_print_forms());
+    if (verb == VERB_LINEAGE)
+        (void)snprintf(forms, sizeof forms, "%s openlineage html", lb_lineage_forms());
+    else
+        (void)snprintf(forms, sizeof forms, "%s raw", lb_print_forms());
     return forms;
+}
+
+const char *cli_option_help(const cli_option *option, cli_verb_id verb)
+{
+    if (option->read || verb != VERB_LINEAGE)
+        return option->help;
+    if (option->id == OPT_FILE)
+        return "the statements stand in this file (- for standard input)";
+    if (option->id == OPT_TO)
+        return "impala (a line of JSON, the default), thrift, thrift-compact or dot (Graphviz); openlineage and html are "
+               "not there yet";
+    return option->help;
 }

@@ -128,7 +128,7 @@ VERBS = [v for v in complete("") if not v.startswith(":")] if os.path.exists(LAK
 
 def test_verbs_are_those_of_this_version():
     assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "take", "sample", "shuffle", "splits",
-                     "count", "schema", "stats", "formats", "help", "version"]
+                     "count", "schema", "stats", "lineage", "formats", "help", "version"]
 
 
 @pytest.mark.parametrize("verb", VERBS + ["a.csv"])
@@ -172,6 +172,17 @@ def data(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def scripts(data):
+    """What the examples of lineage speak of besides."""
+    (data / "tables.sql").write_text("create table t (a int, b int)")
+    (data / "catalog.json").write_text('[{"db": "default", "name": "t", "columns": ["a", "b"]}]')
+    (data / "daily.sql").write_text("create table mart.daily as select a, sum(b) as revenue from t group by a;\n"
+                                    "create table mart.day as select max(price) as top from orders")
+    for log in ("log", "lineage-log"):
+        assert run("lineage", "-q", "-f", "daily.sql", "--log", log, cwd=data)[0] == 0
+
+
 def examples():
     for verb in VERBS:
         text = run(verb, "--help")[1]
@@ -183,7 +194,7 @@ def examples():
 
 
 @pytest.mark.parametrize("line", sorted(set(examples())) if VERBS else [])
-def test_examples_run(line, data):
+def test_examples_run(line, data, scripts):
     """As they stand, on small data: the row numbers of a large directory are past the end here, which locate refuses."""
     assert run("map", "data", cwd=data)[0] == 0
     line = re.sub(r"(locate .*?)\b(1000000|4711)", r"\g<1>9", line)
