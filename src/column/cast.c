@@ -57,18 +57,20 @@ static lb_status cast_bits(struct ArrowBuffer *b, int64_t have, const uint8_t *f
                            lb_error *err)
 {
     int64_t bytes = (have + count + 7) / 8, more = bytes - b->size_bytes;
+    if (count <= 0)
+        return LB_OK;
     if (more > 0) {
         if (ArrowBufferReserve(b, more) != NANOARROW_OK)
             return lb_fail_nomem(err);
         memset(b->data + b->size_bytes, 0, (size_t)more);
         b->size_bytes = bytes;
     }
+    if (b->data == NULL)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a bitmap has bits and no bytes");
     if (from == NULL) {
-        if (count != 0)
-            ArrowBitsSetTo(b->data, have, count, 1);
+        ArrowBitsSetTo(b->data, have, count, 1);
     } else if (have % 8 == 0 && first % 8 == 0) {
-        if (count != 0)
-            memcpy(b->data + have / 8, from + first / 8, (size_t)((count + 7) / 8));
+        memcpy(b->data + have / 8, from + first / 8, (size_t)((count + 7) / 8));
         if ((have + count) % 8 != 0) /* no bits beyond the last */
             b->data[bytes - 1] &= (uint8_t)((1 << ((have + count) % 8)) - 1);
     } else {
@@ -932,6 +934,8 @@ static lb_status cast_make(lb_arena *arena, const struct ArrowSchema *from, cons
     struct ArrowSchemaView f, t;
     if (depth > LB_TYPE_DEPTH)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a type is nested more than %d deep", LB_TYPE_DEPTH);
+    if (from == NULL || in == NULL || out == NULL)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a type lacks the type of its values");
     LB_TRY(lb_schema_view(from, &f, err));
     LB_TRY(lb_schema_view(to, &t, err));
     *n = (cast_node){ .in = in,
@@ -1118,6 +1122,8 @@ static lb_status cast_pick(cast_chunk *chunks, const lb_pick *picks, size_t n, l
 {
     for (size_t i = 0, count; i < n; i += count) {
         cast_node *node = &chunks[picks[i].chunk].root;
+        if (node->run == NULL)
+            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "rows are picked of a chunk that is not there");
         for (count = 1;
              i + count < n && picks[i + count].chunk == picks[i].chunk && picks[i + count].row == picks[i].row + count;)
             count++;
