@@ -380,12 +380,54 @@ static void threads_line_end_cut(void **state)
     lb_read_options_free(o);
 }
 
+static uint64_t most_used;
+
+static void watch_memory(void *user, const uint8_t *bytes, size_t size)
+{
+    lb_context *cx = user;
+
+    (void)bytes;
+    (void)size;
+    most_used = LB_MAX(most_used, cx->budget.used);
+}
+
+/* Parts leave memory to those who read other files. */
+static void threads_leave_memory(void **state)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = 7, .memory_limit = 160000 };
+    static char text[FILE_MOST * 8];
+    lb_survey_options how = { .stride = 1000, .chunk = 64, .tap = watch_memory };
+    lb_context *cx;
+    lb_reader *reader;
+    lb_store *store;
+    size_t size = put(text, "a,b\n");
+
+    (void)state;
+    while (size < sizeof text - 100)
+        size += put(text + size, "12345,67890\n");
+    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+    assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+    how.tap_user = cx;
+    for (how.part = 1024; how.part < 2 * FILE_MOST; how.part *= 2) {
+        lb_entry entry = { 0 };
+        lb_arena arena;
+        lb_arena_init(&arena, NULL);
+        assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, NULL, NULL, &reader, NULL), LB_OK);
+        assert_int_equal(lb_format_csv.survey(reader, &how, &arena, &entry, NULL), LB_OK);
+        assert_int_equal(entry.total_rows, (size - 4) / 12);
+        lb_format_csv.close(reader);
+        lb_arena_free(&arena);
+    }
+    assert_true(most_used < options.memory_limit / 2);
+    lb_store_close(store);
+    lb_context_free(cx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_long_delimiter),
-        cmocka_unit_test(threads_line_end_cut),
-        cmocka_unit_test(threads_random_files),
+        cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
+        cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
         cmocka_unit_test(threads_hard_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
