@@ -8,6 +8,7 @@
 #define PARTS_BYTES ((size_t)4 << 20)
 #define PARTS_READ ((size_t)256 << 10)
 #define PARTS_A_THREAD 2 /* parts at hand for every thread, and one more */
+#define PARTS_OF_LEFT 4  /* all of them may take one part in so many of the memory that is left */
 
 typedef enum part_state {
     PART_FREE,
@@ -280,9 +281,19 @@ static void parts_work(lb_crew *crew, void *user)
 
 /* ---------------------------------------------------------------- beginning and ending */
 
+/* Parts that are held at a time. Others read files beside this one, whose small needs would be refused. */
+static size_t parts_held(const parts *all)
+{
+    const lb_budget *budget = &all->cx->budget;
+    const uint64_t wanted = LB_MIN((uint64_t)all->cx->threads * PARTS_A_THREAD + 1, all->count),
+                   each = 2 * LB_MIN(all->size, UINT64_MAX / 2), /* a record may go on behind its part */
+        left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);
+
+    return (size_t)LB_MIN(wanted, left / PARTS_OF_LEFT / each);
+}
+
 static lb_status parts_open(parts *all, lb_error *err)
 {
-    all->n_slots = (size_t)LB_MIN((uint64_t)all->cx->threads * PARTS_A_THREAD + 1, all->count);
     all->slots = calloc(all->n_slots, sizeof *all->slots);
     if (all->slots == NULL)
         return lb_fail_nomem(err);
@@ -321,7 +332,8 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
 
     *odd = false;
     all.count = place->offset < store->size ? (store->size - place->offset - 1) / all.size : 0;
-    if (all.count < 2 || !lb_threads_free(cx))
+    all.n_slots = parts_held(&all);
+    if (all.n_slots < 2 || !lb_threads_free(cx))
         return LB_OK;
     lb_status status = parts_open(&all, err);
     if (status == LB_OK) {

@@ -81,9 +81,9 @@ typedef struct lb_portions_place {
     uint64_t after;             /* offset behind the record before it */
 } lb_portions_place;
 
-/* Read on from `place`, which is moved behind the parts that were joined. Nothing is read where no thread is free or fewer than two
- * parts are left. `part_bytes`: size of a part, 0: 4 MiB. *odd: something stands at the new place that has to be read record by
- * record. Errors: those of `open` and `join`. */
+/* Read on from `place`, which is moved behind the parts that were joined. Nothing is read where no thread is free, fewer than two
+ * parts are left, or two are too large for a fourth of the memory that is left. `part_bytes`: size of a part, 0: 4 MiB. *odd:
+ * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`. */
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
                            lb_portions_place *place, bool *odd, lb_error *err);
 

@@ -146,7 +146,7 @@ static bool chunk_walk_last(const survey *s, lb_portion *p, delim_scanner *scan)
 static bool chunk_walk_blank(lb_portion *p, const delim_scanner *scan)
 {
     p->to = LB_MAX(scan->after, p->size);
-    if (scan->after >= p->size)
+    if (scan->after > p->size)
         return true;
     p->lines += lb_portion_lines(p, scan->after, p->size);
     if (!lb_portion_fill(p, p->size + 1))
@@ -164,7 +164,8 @@ static bool chunk_walk(void *user, lb_portion *p)
     c->marks.size = 0;
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
     bool good = chunk_walk_inside(s, p, &scan);
-    if (good && lb_portion_pass_breaks(p, scan.after, p->size) != LB_PORTION_UNKNOWN)
+    /* More than one where the part ends within what may be a delimiter: the window was not decided up to there. */
+    while (good && lb_portion_pass_breaks(p, scan.after, p->size) != LB_PORTION_UNKNOWN)
         good = chunk_walk_last(s, p, &scan);
     if (good)
         good = chunk_walk_blank(p, &scan);
@@ -305,7 +306,8 @@ static lb_status chunk_join(void *user, lb_portion *p, uint64_t after, lb_error 
     survey *s = user;
     const survey *part = &((chunk *)p->own)->survey;
 
-    survey_give_tap(s, p->at, lb_portion_data(p), p->size);
+    /* Also the end of the last record, which lies behind the part: who reads on begins there. */
+    survey_give_tap(s, p->at, lb_portion_data(p), p->to);
     if (p->rows == 0)
         return LB_OK;
     LB_TRY(chunk_join_starts(s, p, after, err));
