@@ -40,8 +40,7 @@ static lb_status stretch_look(stretch *s, lb_error *err)
 /* The row of the table at which the run that begins at s->at ends. */
 static uint64_t stretch_border(const stretch *s)
 {
-    uint64_t border = lb_blocks_border(&s->entry.blocks, s->at - s->first),
-             end = LB_MIN(s->end, s->next);
+    uint64_t border = lb_blocks_border(&s->entry.blocks, s->at - s->first), end = LB_MIN(s->end, s->next);
 
     return border < end - s->first ? s->first + border : end;
 }
