@@ -567,6 +567,6 @@ void lb_sql_create_parse(lb_sql_parser *p, lb_sql_statement *out)
         create_database(p, out);
     } else {
         out->words = LB_STR("CREATE");
-        lb_sql_other_parse(p, out);
+        lb_sql_object_parse(p, out);
     }
 }

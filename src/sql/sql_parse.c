@@ -64,6 +64,31 @@ static void other_parse(lb_sql_parser *p, lb_sql_statement *out, const char *wor
     lb_sql_other_parse(p, out);
 }
 
+/* What is made and dropped beside tables, views and databases, in the systems whose scripts we are given. */
+static const char *const object_words[] = {
+    "ACCESS",     "AGGREGATE",  "ALIAS",     "ASSERTION",  "BLOOMFILTER", "CAST",        "CATALOG",      "CLUSTER",
+    "COLLATION",  "CONNECTION", "CONSTRAINT", "CONVERSION", "DATA",        "DEFAULT",     "DICTIONARY",   "DOMAIN",
+    "EVENT",      "EXTENSION",  "FILE",      "FOREIGN",    "FULLTEXT",    "FUNCTION",    "GLOBAL",       "GROUP",
+    "HYPERTABLE", "INDEX",      "INTEGRATION", "LANGUAGE",   "LOCAL",       "MACRO",       "MASKING",      "MODEL",
+    "NETWORK",    "OPERATOR",   "OWNED",     "PACKAGE",    "PERSISTENT",  "PIPE",        "POLICY",       "PROCEDURE",
+    "PROVIDER",   "PUBLICATION", "RECURSIVE", "RESOURCE",   "ROLE",        "ROW",         "RULE",         "SECRET",
+    "SEQUENCE",   "SERVER",     "SHARE",     "SNAPSHOT",   "SPATIAL",     "STAGE",       "STATISTICS",   "STREAM",
+    "STREAMING",  "SUBSCRIPTION", "SYNONYM",  "TABLESPACE", "TAG",         "TASK",        "TEXT",         "TRANSFORM",
+    "TRIGGER",    "TRUSTED",    "TYPE",      "UNIQUE",     "UNLOGGED",    "USER",        "VIRTUAL",      "WAREHOUSE",
+};
+
+void lb_sql_object_parse(lb_sql_parser *p, lb_sql_statement *out)
+{
+    lb_str word = lb_sql_text(p->text, p->tok.begin, p->tok.end);
+
+    for (size_t i = 0; i < LB_COUNT_OF(object_words); i++)
+        if (lb_sql_at(p, LB_TOK_WORD) && lb_str_is_nocase(word, object_words[i])) {
+            lb_sql_other_parse(p, out);
+            return;
+        }
+    lb_sql_expected(p, "TABLE, VIEW, DATABASE or another object");
+}
+
 /* USE db */
 static void use_parse(lb_sql_parser *p, lb_sql_statement *out)
 {
@@ -108,7 +133,9 @@ static void drop_parse(lb_sql_parser *p, lb_sql_statement *out)
         out->words = lb_str_of(kinds[i].words);
         return;
     }
-    other_parse(p, out, "DROP");
+    out->words = LB_STR("DROP");
+    lb_sql_next(p);
+    lb_sql_object_parse(p, out);
 }
 
 /* ---------------------------------------------------------------- statements */

@@ -170,5 +170,7 @@ void lb_sql_alter_parse(lb_sql_parser *p, lb_sql_statement *out);
 
 void lb_sql_statement_parse(lb_sql_parser *p, lb_sql_statement *out); /* sql_parse.c */
 void lb_sql_other_parse(lb_sql_parser *p, lb_sql_statement *out);
+/* The rest of a CREATE or DROP of something of no interest, whose kind comes next; another word there is a slip. */
+void lb_sql_object_parse(lb_sql_parser *p, lb_sql_statement *out);
 
 #endif
