@@ -104,15 +104,14 @@ lb_json_step lb_json_walk_next(lb_json_walk *w);
  * `stop` are then those of the last, unless the answer is another step. count > 0. */
 lb_json_step lb_json_walk_skip(lb_json_walk *w, uint64_t count, uint64_t *passed);
 
-/* Where to look on: behind the last value, or in LB_JSON_ARRAY and _ELEMENTS at the comma behind it or before. */
-static inline size_t lb_json_walk_at(const lb_json_walk *w)
-{
-    return w->at;
-}
+/* Where the next value begins, without looking for its end: LB_JSON_VALUE sets `start` alone, and the next step gives that
+ * value. Other answers as of lb_json_walk_next. */
+lb_json_step lb_json_walk_begin(lb_json_walk *w);
 
 /* Where a value (LB_JSON_LINES) or an element (the others) is likely to begin, in text cut anywhere: behind a line end, or as
- * in `},{`. SIZE_MAX: no such place. A guess to be held against a walk from the beginning. */
-size_t lb_json_guess(const uint8_t *data, size_t size, lb_json_layout layout);
+ * in `},{`. `like`: how one begins that is known, up to the end of its first key (`{"id"`); may be empty. SIZE_MAX: no such
+ * place. A guess, to be held against a walk from the beginning. */
+size_t lb_json_guess(const uint8_t *data, size_t size, lb_json_layout layout, lb_str like);
 
 /* ---------------------------------------------------------------- visiting */
 
@@ -133,6 +132,7 @@ typedef struct lb_json_cursor {
     const uint8_t *bad_at; /* where `reason` was found */
     lb_json_reason reason;
     unsigned depth; /* of the containers entered */
+    bool whole;     /* `end` is known to be the value's: it is not cut */
 } lb_json_cursor;
 
 /* What stands between the quotes of a string, lent from the text. */
@@ -150,7 +150,7 @@ static inline lb_json_cursor lb_json_cursor_over(const uint8_t *p, const uint8_t
 /* Over the value that the walk stands at. */
 static inline lb_json_cursor lb_json_cursor_of(const lb_json_walk *w)
 {
-    return lb_json_cursor_over(w->data + w->start, w->data + w->stop);
+    return (lb_json_cursor){ .p = w->data + w->start, .end = w->data + w->stop, .whole = true };
 }
 
 /* What the value at the cursor begins like; steps over blanks before it, and over nothing else. At the end: fails with
