@@ -35,7 +35,7 @@ typedef enum lb_json_reason {
     LB_JSON_CUT,            /* the text ends inside a value */
     LB_JSON_NO_VALUE,       /* something else stands where a value must */
     LB_JSON_BAD_WORD,       /* begins like true, false or null, or goes on after it */
-    LB_JSON_BAD_NUMBER,     /* `01`, `1.`, `-`, `1e`, `+1`, `.5`, or a number that goes on as something else */
+    LB_JSON_BAD_NUMBER,     /* `01`, `1.`, `-`, `1e`, or a number that goes on as something else */
     LB_JSON_BAD_ESCAPE,     /* `\x`, `\u12g4` */
     LB_JSON_LONE_SURROGATE, /* half of a pair: no text of Unicode has it */
     LB_JSON_CONTROL,        /* a byte below 0x20 in a string: also a line end */

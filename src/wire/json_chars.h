@@ -1,0 +1,37 @@
+/* What single bytes of JSON text are. */
+#ifndef LB_WIRE_JSON_CHARS_H
+#define LB_WIRE_JSON_CHARS_H
+
+#include "wire/json_text.h"
+
+#define LB_JSON_KIND_BITS 0x0f
+#define LB_JSON_BLANK_BIT 0x10 /* space, tab, LF, CR */
+#define LB_JSON_SHAPE_BIT 0x20 /* brackets, comma, colon, quote: they end a number or word, as blanks do */
+
+/* For each byte the kind of value that begins with it, and the bits above. */
+extern const uint8_t lb_json_bytes[256];
+
+static inline lb_json_kind lb_json_kind_of(uint8_t c)
+{
+    return (lb_json_kind)(lb_json_bytes[c] & LB_JSON_KIND_BITS);
+}
+
+static inline bool lb_json_is_blank(uint8_t c)
+{
+    return (lb_json_bytes[c] & LB_JSON_BLANK_BIT) != 0;
+}
+
+static inline bool lb_json_in_scalar(uint8_t c)
+{
+    return (lb_json_bytes[c] & (LB_JSON_BLANK_BIT | LB_JSON_SHAPE_BIT)) == 0;
+}
+
+/* The first position from `at` on that holds no blank; `size` where none is. */
+static inline size_t lb_json_pass_blanks(const uint8_t *data, size_t at, size_t size)
+{
+    while (at < size && lb_json_is_blank(data[at]))
+        at++;
+    return at;
+}
+
+#endif

@@ -1,0 +1,712 @@
+/* Visiting: one value, byte by byte. Nothing before `end` is passed unchecked, and nothing behind it is believed. */
+#include "wire/json_text.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "base/utf8.h"
+#include "wire/json_chars.h"
+#include "wire/json_index.h"
+
+#define JSON_INLINE static inline __attribute__((always_inline))
+
+const char *lb_json_reason_text(lb_json_reason reason)
+{
+    static const char *const texts[] = {
+        [LB_JSON_GOOD] = "valid JSON",
+        [LB_JSON_CUT] = "the text ends inside a value",
+        [LB_JSON_NO_VALUE] = "expected a value",
+        [LB_JSON_BAD_WORD] = "expected true, false or null",
+        [LB_JSON_BAD_NUMBER] = "expected a number as JSON writes it",
+        [LB_JSON_BAD_ESCAPE] = "an escape that JSON does not have",
+        [LB_JSON_LONE_SURROGATE] = "half of a surrogate pair stands alone, which is no character",
+        [LB_JSON_CONTROL] = "a control character inside a string, where it must be escaped",
+        [LB_JSON_NO_KEY] = "expected a key in quotes",
+        [LB_JSON_NO_COLON] = "expected a colon behind the key",
+        [LB_JSON_NO_COMMA] = "expected a comma or the closing bracket",
+        [LB_JSON_TOO_DEEP] = "arrays and objects lie too deep inside each other",
+        [LB_JSON_NO_ARRAY] = "expected an array",
+        [LB_JSON_BEHIND] = "something follows the end",
+    };
+
+    return texts[reason];
+}
+
+#define SHAPE LB_JSON_SHAPE_BIT
+#define BLANK LB_JSON_BLANK_BIT
+
+const uint8_t lb_json_bytes[256] = {
+    ['\t'] = BLANK,
+    ['\n'] = BLANK,
+    ['\r'] = BLANK,
+    [' '] = BLANK,
+    ['"'] = LB_JSON_STRING | SHAPE,
+    [','] = SHAPE,
+    [':'] = SHAPE,
+    ['['] = LB_JSON_ARRAY_VALUE | SHAPE,
+    [']'] = SHAPE,
+    ['{'] = LB_JSON_OBJECT | SHAPE,
+    ['}'] = SHAPE,
+    ['-'] = LB_JSON_NUMBER,
+    ['0' ... '9'] = LB_JSON_NUMBER,
+    ['f'] = LB_JSON_FALSE,
+    ['n'] = LB_JSON_NULL,
+    ['t'] = LB_JSON_TRUE,
+};
+
+/* ---------------------------------------------------------------- errors */
+
+static bool json_bad(lb_json_cursor *c, lb_json_reason reason, const uint8_t *at)
+{
+    if (c->reason == LB_JSON_GOOD) {
+        c->reason = reason;
+        c->bad_at = at;
+        c->p = c->end; /* so that every later call comes upon the end */
+    }
+    return false;
+}
+
+/* The end was met, or what stands at `p` is wrong. */
+static bool json_wrong(lb_json_cursor *c, lb_json_reason reason, const uint8_t *p)
+{
+    if (p >= c->end)
+        return json_bad(c, LB_JSON_CUT, c->end);
+    return json_bad(c, reason, p);
+}
+
+/* ---------------------------------------------------------------- blanks */
+
+/* Indents are runs of spaces, often long. */
+static const uint8_t *json_blanks_run(const uint8_t *p, const uint8_t *end)
+{
+    while (p < end && lb_json_is_blank(*p)) {
+        p++;
+#if defined(__SSE2__)
+        while (end - p >= 16) {
+            __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+            if (_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '))) != 0xffff)
+                break;
+            p += 16;
+        }
+#endif
+    }
+    return p;
+}
+
+JSON_INLINE const uint8_t *json_blanks(const uint8_t *p, const uint8_t *end)
+{
+    return p < end && *p <= ' ' ? json_blanks_run(p, end) : p;
+}
+
+lb_json_kind lb_json_peek(lb_json_cursor *c)
+{
+    c->p = json_blanks(c->p, c->end);
+    if (c->p >= c->end) {
+        (void)json_bad(c, LB_JSON_CUT, c->end);
+        return LB_JSON_NOTHING;
+    }
+    lb_json_kind kind = lb_json_kind_of(*c->p);
+    if (kind == LB_JSON_NOTHING)
+        (void)json_bad(c, LB_JSON_NO_VALUE, c->p);
+    return kind;
+}
+
+/* ---------------------------------------------------------------- strings */
+
+/* The first quote, backslash or control character. What lies behind `end` may be read, and is not looked at by the caller. */
+JSON_INLINE const uint8_t *json_plain(const uint8_t *p, const uint8_t *end)
+{
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), last = _mm_set1_epi8(0x1f);
+
+    for (; p < end; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                                     _mm_cmpeq_epi8(_mm_max_epu8(bytes, last), last));
+        unsigned mask = (unsigned)_mm_movemask_epi8(found);
+        if (mask != 0)
+            return p + __builtin_ctz(mask);
+    }
+#else
+    while (p < end && *p != '"' && *p != '\\' && *p >= 0x20)
+        p++;
+#endif
+    return p;
+}
+
+/* The value of a hexadecimal digit; above 15: none. */
+static unsigned json_hex(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - (unsigned)'0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10 : 16;
+}
+
+/* Four digits, all known to be there. */
+static uint32_t json_unit(const uint8_t *p)
+{
+    return json_hex(p[0]) << 12 | json_hex(p[1]) << 8 | json_hex(p[2]) << 4 | json_hex(p[3]);
+}
+
+static bool json_is_high(uint32_t unit)
+{
+    return unit >= 0xd800 && unit < 0xdc00;
+}
+
+static bool json_is_low(uint32_t unit)
+{
+    return unit >= 0xdc00 && unit < 0xe000;
+}
+
+/* `\uXXXX` at p, whose `\` stands there; NULL: it is none. */
+static const uint8_t *json_escape_unit(lb_json_cursor *c, const uint8_t *p, uint32_t *unit)
+{
+    const uint8_t *at = p + 2;
+
+    for (; at < c->end && at < p + 6; at++)
+        if (json_hex(*at) > 15) {
+            (void)json_bad(c, LB_JSON_BAD_ESCAPE, p);
+            return NULL;
+        }
+    if (at < p + 6) {
+        (void)json_bad(c, LB_JSON_CUT, c->end);
+        return NULL;
+    }
+    *unit = json_unit(p + 2);
+    return at;
+}
+
+/* `\u` at p: a character, or two halves of one. */
+static const uint8_t *json_escape_u(lb_json_cursor *c, const uint8_t *p)
+{
+    uint32_t unit, low;
+    const uint8_t *at = json_escape_unit(c, p, &unit);
+
+    if (at == NULL)
+        return NULL;
+    if (json_is_high(unit)) {
+        /* the other half must follow: as much of it as is there */
+        if ((at < c->end && *at != '\\') || (at + 1 < c->end && at[1] != 'u')) {
+            (void)json_bad(c, LB_JSON_LONE_SURROGATE, p);
+            return NULL;
+        }
+        if (c->end - at < 2) {
+            (void)json_bad(c, LB_JSON_CUT, c->end);
+            return NULL;
+        }
+        at = json_escape_unit(c, at, &low);
+        if (at == NULL || json_is_low(low))
+            return at;
+    } else if (!json_is_low(unit)) {
+        return at;
+    }
+    (void)json_bad(c, LB_JSON_LONE_SURROGATE, p);
+    return NULL;
+}
+
+/* An escape; returns what follows it, or NULL. */
+static const uint8_t *json_escape(lb_json_cursor *c, const uint8_t *p)
+{
+    if (c->end - p < 2) {
+        (void)json_bad(c, LB_JSON_CUT, c->end);
+        return NULL;
+    }
+    switch (p[1]) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return p + 2;
+    case 'u':
+        return json_escape_u(c, p);
+    default:
+        (void)json_bad(c, LB_JSON_BAD_ESCAPE, p);
+        return NULL;
+    }
+}
+
+/* The closing quote of the string that p is inside of, or NULL. */
+JSON_INLINE const uint8_t *json_string_end(lb_json_cursor *c, const uint8_t *p, bool *escaped)
+{
+    *escaped = false;
+    for (;;) {
+        p = json_plain(p, c->end);
+        if (__builtin_expect(p >= c->end, 0)) {
+            (void)json_bad(c, LB_JSON_CUT, c->end);
+            return NULL;
+        }
+        if (*p == '"')
+            return p;
+        if (*p != '\\') {
+            (void)json_bad(c, LB_JSON_CONTROL, p);
+            return NULL;
+        }
+        *escaped = true;
+        p = json_escape(c, p);
+        if (p == NULL)
+            return NULL;
+    }
+}
+
+/* The string whose opening quote stands at p. */
+JSON_INLINE const uint8_t *json_text(lb_json_cursor *c, const uint8_t *p, lb_json_text *out)
+{
+    const uint8_t *stop = json_string_end(c, p + 1, &out->escaped);
+
+    if (stop == NULL)
+        return NULL;
+    out->p = p + 1;
+    out->size = (size_t)(stop - out->p);
+    return stop + 1;
+}
+
+bool lb_json_string(lb_json_cursor *c, lb_json_text *out)
+{
+    const uint8_t *p = c->p;
+
+    *out = (lb_json_text){ .p = c->end };
+    if (p >= c->end || *p != '"')
+        return json_wrong(c, LB_JSON_NO_VALUE, p);
+    p = json_text(c, p, out);
+    if (p == NULL)
+        return false;
+    c->p = p;
+    return true;
+}
+
+/* ---------------------------------------------------------------- numbers and words */
+
+/* A number or word ends here: its end is that of all, or a byte that cannot be its next one. */
+JSON_INLINE bool json_ends(const lb_json_cursor *c, const uint8_t *p)
+{
+    return p >= c->end || !lb_json_in_scalar(*p);
+}
+
+/* Of a number that does not go on as it must at p. */
+static bool json_number_bad(lb_json_cursor *c, const uint8_t *start, const uint8_t *p)
+{
+    if (p >= c->end && !c->whole)
+        return json_bad(c, LB_JSON_CUT, c->end);
+    return json_bad(c, LB_JSON_BAD_NUMBER, start);
+}
+
+JSON_INLINE bool json_is_digit(const lb_json_cursor *c, const uint8_t *p)
+{
+    return p < c->end && (unsigned)(*p - '0') <= 9;
+}
+
+/* A point and digits, an exponent, both or none. NULL: bad. */
+static const uint8_t *json_fraction(lb_json_cursor *c, const uint8_t *start, const uint8_t *p)
+{
+    if (p < c->end && *p == '.') {
+        p++;
+        if (!json_is_digit(c, p))
+            return json_number_bad(c, start, p), NULL;
+        while (json_is_digit(c, p))
+            p++;
+    }
+    if (p < c->end && (*p | 0x20) == 'e') {
+        p++;
+        if (p < c->end && (*p == '+' || *p == '-'))
+            p++;
+        if (!json_is_digit(c, p))
+            return json_number_bad(c, start, p), NULL;
+        while (json_is_digit(c, p))
+            p++;
+    }
+    return p;
+}
+
+/* The end of the number at p, or NULL. `value`: of its digits before a point or exponent, right for up to 18 of them. */
+JSON_INLINE const uint8_t *json_number_end(lb_json_cursor *c, const uint8_t *p, uint64_t *value, bool *whole_number)
+{
+    const uint8_t *start = p, *digits;
+    uint64_t v = 0;
+
+    p += *p == '-';
+    digits = p;
+    for (; json_is_digit(c, p); p++)
+        v = v * 10 + (uint64_t)(*p - '0');
+    if (p == digits || (*digits == '0' && p - digits > 1))
+        return json_number_bad(c, start, p), NULL;
+    *value = v;
+    *whole_number = json_ends(c, p);
+    if (*whole_number)
+        return p;
+    p = json_fraction(c, start, p);
+    if (p != NULL && !json_ends(c, p))
+        return json_number_bad(c, start, p), NULL;
+    return p;
+}
+
+lb_number_kind lb_json_number(lb_json_cursor *c, lb_str *text, lb_number *out)
+{
+    const uint8_t *start = c->p, *stop;
+    uint64_t value;
+    bool whole_number;
+
+    *text = (lb_str){ "", 0 };
+    if (start >= c->end || lb_json_kind_of(*start) != LB_JSON_NUMBER) {
+        (void)json_wrong(c, LB_JSON_NO_VALUE, start);
+        return LB_NOT_A_NUMBER;
+    }
+    stop = json_number_end(c, start, &value, &whole_number);
+    if (stop == NULL)
+        return LB_NOT_A_NUMBER;
+    *text = (lb_str){ (const char *)start, (size_t)(stop - start) };
+    c->p = stop;
+    if (whole_number && stop - start <= 18 && (value != 0 || *start != '-')) {
+        *out = (lb_number){ .i = *start == '-' ? -(int64_t)value : (int64_t)value };
+        return LB_NUMBER_INT;
+    }
+    return lb_number_parse(text->at, text->size, out);
+}
+
+/* The end of the word at p, or NULL. */
+static const uint8_t *json_word_end(lb_json_cursor *c, const uint8_t *p)
+{
+    const char *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
+    const uint8_t *at = p;
+
+    for (; *word != '\0' && at < c->end; word++, at++)
+        if (*at != (uint8_t)*word)
+            return json_bad(c, LB_JSON_BAD_WORD, p), NULL;
+    if (*word != '\0')
+        return json_bad(c, c->whole ? LB_JSON_BAD_WORD : LB_JSON_CUT, c->whole ? p : c->end), NULL;
+    if (!json_ends(c, at))
+        return json_bad(c, LB_JSON_BAD_WORD, p), NULL;
+    return at;
+}
+
+bool lb_json_word(lb_json_cursor *c)
+{
+    const uint8_t *p = c->p;
+
+    if (p >= c->end || (*p != 't' && *p != 'f' && *p != 'n'))
+        return json_wrong(c, LB_JSON_NO_VALUE, p);
+    p = json_word_end(c, p);
+    if (p == NULL)
+        return false;
+    c->p = p;
+    return true;
+}
+
+/* ---------------------------------------------------------------- arrays and objects */
+
+/* A key, its colon, and the blanks around them; returns where the member's value stands, or NULL. */
+JSON_INLINE const uint8_t *json_key(lb_json_cursor *c, const uint8_t *p, lb_json_text *key)
+{
+    if (p >= c->end || *p != '"')
+        return json_wrong(c, LB_JSON_NO_KEY, p), NULL;
+    p = json_text(c, p, key);
+    if (p == NULL)
+        return NULL;
+    p = json_blanks(p, c->end);
+    if (p >= c->end || *p != ':')
+        return json_wrong(c, LB_JSON_NO_COLON, p), NULL;
+    return json_blanks(p + 1, c->end);
+}
+
+static bool json_enter(lb_json_cursor *c, uint8_t bracket)
+{
+    if (c->p >= c->end || *c->p != bracket)
+        return json_wrong(c, LB_JSON_NO_VALUE, c->p);
+    if (c->depth >= LB_JSON_DEPTH)
+        return json_bad(c, LB_JSON_TOO_DEEP, c->p);
+    c->depth++;
+    c->p = json_blanks(c->p + 1, c->end);
+    return true;
+}
+
+JSON_INLINE bool json_leave(lb_json_cursor *c, const uint8_t *p)
+{
+    c->depth--;
+    c->p = p + 1;
+    return false;
+}
+
+bool lb_json_object(lb_json_cursor *c, lb_json_text *key)
+{
+    if (!json_enter(c, '{'))
+        return false;
+    if (c->p < c->end && *c->p == '}')
+        return json_leave(c, c->p);
+    const uint8_t *p = json_key(c, c->p, key);
+    if (p == NULL)
+        return false;
+    c->p = p;
+    return true;
+}
+
+bool lb_json_member(lb_json_cursor *c, lb_json_text *key)
+{
+    const uint8_t *p = json_blanks(c->p, c->end);
+
+    if (p >= c->end || *p != ',') {
+        if (p < c->end && *p == '}')
+            return json_leave(c, p);
+        return json_wrong(c, LB_JSON_NO_COMMA, p);
+    }
+    p = json_key(c, json_blanks(p + 1, c->end), key);
+    if (p == NULL)
+        return false;
+    c->p = p;
+    return true;
+}
+
+bool lb_json_array(lb_json_cursor *c)
+{
+    if (!json_enter(c, '['))
+        return false;
+    if (c->p < c->end && *c->p == ']')
+        return json_leave(c, c->p);
+    return true;
+}
+
+bool lb_json_item(lb_json_cursor *c)
+{
+    const uint8_t *p = json_blanks(c->p, c->end);
+
+    if (p >= c->end || *p != ',') {
+        if (p < c->end && *p == ']')
+            return json_leave(c, p);
+        return json_wrong(c, LB_JSON_NO_COMMA, p);
+    }
+    c->p = json_blanks(p + 1, c->end);
+    return true;
+}
+
+/* ---------------------------------------------------------------- whole values */
+
+/* A value that holds no others; returns what follows, or NULL. */
+JSON_INLINE const uint8_t *json_skip_scalar(lb_json_cursor *c, const uint8_t *p)
+{
+    uint64_t value;
+    bool flag;
+
+    switch (lb_json_kind_of(*p)) {
+    case LB_JSON_STRING:
+        p = json_string_end(c, p + 1, &flag);
+        return p == NULL ? NULL : p + 1;
+    case LB_JSON_NUMBER:
+        return json_number_end(c, p, &value, &flag);
+    case LB_JSON_NULL:
+    case LB_JSON_FALSE:
+    case LB_JSON_TRUE:
+        return json_word_end(c, p);
+    default:
+        return json_bad(c, LB_JSON_NO_VALUE, p), NULL;
+    }
+}
+
+/* Which of the containers entered are objects: a bit for each level. */
+typedef struct json_stack {
+    uint64_t bits[LB_JSON_DEPTH / 64 + 1];
+} json_stack;
+
+JSON_INLINE bool json_push(lb_json_cursor *c, json_stack *s, bool object, const uint8_t *p)
+{
+    if (c->depth >= LB_JSON_DEPTH)
+        return json_bad(c, LB_JSON_TOO_DEEP, p);
+    const uint64_t bit = (uint64_t)1 << c->depth % 64;
+    uint64_t *word = &s->bits[c->depth / 64];
+    *word = object ? *word | bit : *word & ~bit;
+    c->depth++;
+    return true;
+}
+
+JSON_INLINE bool json_in_object(const lb_json_cursor *c, const json_stack *s)
+{
+    const unsigned level = c->depth - 1;
+
+    return (s->bits[level / 64] >> level % 64 & 1) != 0;
+}
+
+/* The container that begins at p; returns what follows it, or NULL. */
+static const uint8_t *json_skip_nested(lb_json_cursor *c, const uint8_t *p)
+{
+    const unsigned outer = c->depth;
+    const uint8_t *const end = c->end;
+    lb_json_text key;
+    json_stack stack;
+
+    for (;;) {
+        /* p stands at a value */
+        if (p >= end)
+            return json_bad(c, LB_JSON_CUT, end), NULL;
+        if (lb_json_kind_of(*p) >= LB_JSON_OBJECT) {
+            const bool object = *p == '{';
+            if (!json_push(c, &stack, object, p))
+                return NULL;
+            p = json_blanks(p + 1, end);
+            if (p < end && *p == (object ? '}' : ']')) {
+                c->depth--;
+                p++;
+            } else {
+                if (object && (p = json_key(c, p, &key)) == NULL)
+                    return NULL;
+                continue;
+            }
+        } else if ((p = json_skip_scalar(c, p)) == NULL) {
+            return NULL;
+        }
+        /* p stands behind a value */
+        for (;;) {
+            if (c->depth == outer)
+                return p;
+            p = json_blanks(p, end);
+            const bool object = json_in_object(c, &stack);
+            if (p < end && *p == ',') {
+                p = json_blanks(p + 1, end);
+                if (object && (p = json_key(c, p, &key)) == NULL)
+                    return NULL;
+                break;
+            }
+            if (p >= end || *p != (object ? '}' : ']'))
+                return json_wrong(c, LB_JSON_NO_COMMA, p), NULL;
+            c->depth--;
+            p++;
+        }
+    }
+}
+
+static bool json_passed(lb_json_cursor *c, const uint8_t *from, const uint8_t *to, lb_str *span)
+{
+    if (span != NULL)
+        *span = (lb_str){ (const char *)from, (size_t)(to - from) };
+    c->p = to;
+    return true;
+}
+
+bool lb_json_skip(lb_json_cursor *c, lb_str *span)
+{
+    const lb_json_kind kind = lb_json_peek(c);
+    const uint8_t *p = c->p;
+
+    if (kind == LB_JSON_NOTHING)
+        return false;
+    p = kind >= LB_JSON_OBJECT ? json_skip_nested(c, p) : json_skip_scalar(c, p);
+    return p != NULL && json_passed(c, c->p, p, span);
+}
+
+/* The closing bracket of the container at p, by the index; NULL: none before the end. */
+static const uint8_t *json_pass_nested(const uint8_t *p, const uint8_t *end)
+{
+    const lb_json_index_fn index = lb_json_index();
+    lb_json_carry carry = { false, false };
+    size_t depth = 0;
+
+    for (; p < end; p += LB_JSON_BLOCK) {
+        lb_json_words words;
+        uint64_t quotes;
+        index(p, 1, &words);
+        uint64_t outside = ~lb_json_strings(&words, &quotes, &carry);
+        for (uint64_t bits = (words.opens | words.closes) & outside; bits != 0; bits &= bits - 1) {
+            depth = (words.opens & bits & (0 - bits)) != 0 ? depth + 1 : depth - 1;
+            if (depth == 0)
+                return p + __builtin_ctzll(bits);
+        }
+    }
+    return NULL;
+}
+
+static const uint8_t *json_pass_string(const uint8_t *p, const uint8_t *end)
+{
+    for (p = json_plain(p, end); p < end && *p != '"'; p = json_plain(p, end))
+        p += *p == '\\' ? 2 : 1;
+    return p;
+}
+
+bool lb_json_pass(lb_json_cursor *c, lb_str *span)
+{
+    const lb_json_kind kind = lb_json_peek(c);
+    const uint8_t *p = c->p;
+
+    if (kind == LB_JSON_NOTHING)
+        return false;
+    if (kind < LB_JSON_STRING) {
+        while (p < c->end && lb_json_in_scalar(*p))
+            p++;
+        return json_passed(c, c->p, p, span);
+    }
+    p = kind == LB_JSON_STRING ? json_pass_string(p + 1, c->end) : json_pass_nested(p, c->end);
+    if (p == NULL || p >= c->end)
+        return json_bad(c, LB_JSON_CUT, c->end);
+    return json_passed(c, c->p, p + 1, span);
+}
+
+bool lb_json_finish(lb_json_cursor *c)
+{
+    if (c->reason != LB_JSON_GOOD)
+        return false;
+    c->p = json_blanks(c->p, c->end);
+    return c->p >= c->end || json_bad(c, LB_JSON_BEHIND, c->p);
+}
+
+/* ---------------------------------------------------------------- text of strings */
+
+/* One escape, whose backslash stands at *p, as UTF-8; moves *p behind it. */
+static size_t json_unescape(const uint8_t **p, uint8_t out[4])
+{
+    static const char names[] = "bfnrt", values[] = "\b\f\n\r\t";
+    const uint8_t *at = *p + 1;
+    const char *name;
+
+    *p = at + 1;
+    if (*at != 'u') {
+        name = strchr(names, *at);
+        out[0] = name == NULL ? *at : (uint8_t)values[name - names];
+        return 1;
+    }
+    uint32_t unit = json_unit(at + 1);
+    *p = at + 5;
+    if (json_is_high(unit)) {
+        unit = 0x10000 + ((unit & 0x3ff) << 10) + (json_unit(at + 7) & 0x3ff);
+        *p = at + 11;
+    }
+    return lb_utf8_encode(unit, out);
+}
+
+size_t lb_json_decode(const lb_json_text *text, uint8_t *out)
+{
+    const uint8_t *p = text->p, *const end = p + text->size;
+    uint8_t *to = out;
+
+    while (p < end) {
+        const uint8_t *slash = text->escaped ? memchr(p, '\\', (size_t)(end - p)) : NULL;
+        const size_t plain = (size_t)((slash == NULL ? end : slash) - p);
+        memcpy(to, p, plain);
+        to += plain;
+        p += plain;
+        if (slash != NULL)
+            to += json_unescape(&p, to);
+    }
+    return (size_t)(to - out);
+}
+
+bool lb_json_text_is(const lb_json_text *text, lb_str want)
+{
+    const uint8_t *p = text->p, *const end = p + text->size;
+    size_t at = 0;
+
+    if (!text->escaped)
+        return lb_str_equal((lb_str){ (const char *)p, text->size }, want);
+    while (p < end) {
+        uint8_t bytes[4];
+        size_t size = 1;
+        if (*p == '\\')
+            size = json_unescape(&p, bytes);
+        else
+            bytes[0] = *p++;
+        if (size > want.size - at || memcmp(bytes, want.at + at, size) != 0)
+            return false;
+        at += size;
+    }
+    return at == want.size;
+}
