@@ -333,8 +333,10 @@ JSON_INLINE const uint8_t *json_number_end(lb_json_cursor *c, const uint8_t *p, 
     digits = p;
     for (; json_is_digit(c, p); p++)
         v = v * 10 + (uint64_t)(*p - '0');
-    if (p == digits || (*digits == '0' && p - digits > 1))
+    if (p == digits)
         return json_number_bad(c, start, p), NULL;
+    if (*digits == '0' && p - digits > 1)
+        return json_bad(c, LB_JSON_BAD_NUMBER, start), NULL;
     *value = v;
     *whole_number = json_ends(c, p);
     if (*whole_number)

@@ -92,8 +92,7 @@ WALK_INLINE bool walk_balance(lb_json_walk *w, size_t from, size_t *stop)
         const uint64_t behind = ~UINT64_C(0) << (at - w->base) % LB_JSON_BLOCK;
         uint64_t bits = w->brackets[b] & behind, opens = w->opens[b] & behind;
         const size_t place = w->base + b * LB_JSON_BLOCK;
-        if ((w->controls[b] & behind) != 0)
-            return false;
+        const uint64_t controls = w->controls[b] & behind;
         if (depth >= WALK_DEEP) {
             size_t closing = (size_t)__builtin_popcountll(bits & ~opens);
             if (closing < depth) {
@@ -105,9 +104,11 @@ WALK_INLINE bool walk_balance(lb_json_walk *w, size_t from, size_t *stop)
             depth = (opens & bits & (0 - bits)) != 0 ? depth + 1 : depth - 1;
             if (depth == 0) {
                 *stop = place + (size_t)__builtin_ctzll(bits) + 1;
-                return true;
+                return (controls & ((bits & (0 - bits)) - 1)) == 0;
             }
         }
+        if (controls != 0)
+            return false;
         at = place + LB_JSON_BLOCK;
     }
     return false;
