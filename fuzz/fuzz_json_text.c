@@ -1,12 +1,6 @@
-/* JSON text: the first three bytes choose layout and pieces, the rest is the text, cut where it stops being UTF-8. The walk and
- * the cursor must find the rows, values and first error of the slow reader, however the text is cut into windows. */
+/* JSON text: the first three bytes choose layout and pieces, the rest is the text, cut where it stops being UTF-8. */
 #include <stdint.h>
 #include <stdlib.h>
-
-#include "../tests/wire/slow_json.h"
-#include "base/fail.h"
-#include "base/utf8.h"
-#include "wire/json_index.h"
 
 #define REQUIRE(truth) \
     do {               \
@@ -14,181 +8,21 @@
             abort();   \
     } while (0)
 
+#include "../tests/wire/json_laws.h"
+
 #define CHOICES 3
-#define TEXT_MOST 4096
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct input {
-    const uint8_t *text;
-    size_t size, chunk;
-    uint64_t skip;
-    lb_json_layout layout;
-} input;
-
-/* What reading came to. */
-typedef struct outcome {
-    size_t n, n_out;
-    uint8_t *out;
-    lb_json_reason reason;
-    size_t bad_at;
-} outcome;
-
-/* The bytes from `from` to `to`, padded with what would mislead who read on. */
-static uint8_t *window_of(const input *in, uint8_t *old, size_t from, size_t to)
-{
-    uint8_t *p = malloc(to - from + LB_JSON_PADDING);
-
-    REQUIRE(p != NULL);
-    if (to != from)
-        memcpy(p, in->text + from, to - from);
-    memset(p + (to - from), "\"]}\\"[in->skip & 3], LB_JSON_PADDING);
-    free(old);
-    return p;
-}
-
-/* One row: where the slow reader says, with its values, or with its error. False: an error. */
-static bool check_row(const lb_json_walk *w, size_t base, const slow_json_rows *slow, outcome *o)
-{
-    lb_json_cursor visit = lb_json_cursor_of(w), skip = visit, pass = visit;
-    const size_t n_out = o->n_out;
-    lb_str span, passed;
-
-    visit_json(&visit, o->out, &o->n_out);
-    (void)lb_json_finish(&visit);
-    (void)lb_json_skip(&skip, &span);
-    (void)lb_json_finish(&skip);
-    REQUIRE(visit.reason == skip.reason && visit.bad_at == skip.bad_at);
-    if (visit.reason != LB_JSON_GOOD) {
-        o->n_out = n_out;
-        o->reason = visit.reason;
-        o->bad_at = base + (size_t)(visit.bad_at - w->data);
-        return false;
-    }
-    REQUIRE(lb_json_pass(&pass, &passed) && lb_json_finish(&pass));
-    REQUIRE(span.size == w->stop - w->start && passed.at == span.at && passed.size == span.size);
-    REQUIRE(o->n < slow->n && base + w->start == slow->starts[o->n] && base + w->stop == slow->stops[o->n]);
-    o->n++;
-    return true;
-}
-
-/* Read all in windows that grow by a chunk; `skip` rows are passed over between those that are looked at. One of them may be
- * wrong inside, and the walk then goes on as it can. */
-static outcome read_windows(const input *in, const slow_json_rows *slow, size_t chunk, uint64_t skip)
-{
-    outcome o = { .out = malloc(SLOW_JSON_OUT * (in->size + 1)) };
-    size_t base = 0, end = LB_MIN(chunk, in->size);
-    uint8_t *window = window_of(in, NULL, 0, end);
-    uint64_t passing = 0, passed;
-    lb_json_walk w;
-
-    lb_json_walk_init(&w, in->layout);
-    lb_json_walk_window(&w, window, end, end == in->size, 0);
-    for (;;) {
-        lb_json_step step = LB_JSON_VALUE;
-        if (passing != 0) {
-            step = lb_json_walk_skip(&w, passing, &passed);
-            REQUIRE(passed <= passing);
-            o.n += passed;
-            passing -= passed;
-        } else {
-            if ((in->chunk & 1) != 0) {
-                size_t begins = lb_json_walk_begin(&w) == LB_JSON_VALUE ? w.start : SIZE_MAX;
-                step = lb_json_walk_next(&w);
-                REQUIRE(step != LB_JSON_VALUE || begins == w.start);
-            } else {
-                step = lb_json_walk_next(&w);
-            }
-            if (step == LB_JSON_VALUE) {
-                if ((skip != 0 && o.n >= slow->n) || !check_row(&w, base, slow, &o))
-                    break;
-                passing = skip;
-            }
-        }
-        if (step == LB_JSON_MORE) {
-            REQUIRE(end < in->size);
-            const size_t start = w.start, kept = base + start - LB_MIN(start, (size_t)(in->skip & 1));
-            const size_t from = base + start - kept;
-            end = LB_MIN(end + chunk, in->size);
-            window = window_of(in, window, kept, end);
-            base = kept;
-            lb_json_walk_window(&w, window, end - base, end == in->size, from);
-        } else if (step != LB_JSON_VALUE) {
-            o.reason = step == LB_JSON_BAD ? w.reason : LB_JSON_GOOD;
-            o.bad_at = step == LB_JSON_BAD ? base + w.bad_at : 0;
-            REQUIRE(step == LB_JSON_BAD || base + w.start == in->size);
-            break;
-        }
-    }
-    free(window);
-    return o;
-}
-
-static void check_read(const input *in, const slow_json_rows *slow, size_t chunk, uint64_t skip)
-{
-    outcome o = read_windows(in, slow, chunk, skip);
-
-    if (skip == 0 || slow->reason == LB_JSON_GOOD)
-        REQUIRE(o.n == slow->n && o.reason == slow->reason && o.bad_at == slow->bad_at);
-    if (skip == 0)
-        REQUIRE(o.n_out == slow->n_out && memcmp(o.out, slow->out, o.n_out) == 0);
-    free(o.out);
-}
-
-/* The index by vectors says what the one byte by byte says, and the strings are those of a state that goes byte by byte. */
-static void check_index(const input *in)
-{
-    const size_t blocks = in->size / LB_JSON_BLOCK;
-    lb_json_words fast[TEXT_MOST / LB_JSON_BLOCK], slow[TEXT_MOST / LB_JSON_BLOCK];
-    lb_json_carry carry = { false, false };
-    bool in_string = false, escaped = false;
-
-    lb_json_index()(in->text, blocks, fast);
-    lb_json_index_scalar(in->text, blocks, slow);
-    REQUIRE(memcmp(fast, slow, blocks * sizeof *fast) == 0);
-    for (size_t b = 0; b < blocks; b++) {
-        uint64_t quotes, inside = lb_json_strings(&fast[b], &quotes, &carry);
-        for (unsigned i = 0; i < LB_JSON_BLOCK; i++) {
-            const uint8_t c = in->text[b * LB_JSON_BLOCK + i];
-            const bool quote = c == '"' && !escaped;
-            in_string ^= quote;
-            escaped = c == '\\' && !escaped;
-            REQUIRE((quotes >> i & 1) == quote && (inside >> i & 1) == in_string);
-        }
-    }
-}
-
-/* Every beginning of a good row is one, or is cut. */
-static void check_prefixes(const input *in, const slow_json_rows *slow)
-{
-    for (size_t i = 0; i < slow->n && i < 4; i++)
-        for (size_t stop = slow->starts[i] + 1; stop < slow->stops[i] && stop < slow->starts[i] + 300; stop++) {
-            lb_json_cursor c = lb_json_cursor_over(in->text + slow->starts[i], in->text + stop);
-            bool good = lb_json_skip(&c, NULL);
-            REQUIRE(good || (c.reason == LB_JSON_CUT && c.bad_at == in->text + stop));
-            REQUIRE(!good || in->text[slow->starts[i]] == '-' || (unsigned)(in->text[slow->starts[i]] - '0') < 10);
-        }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < CHOICES)
         return 0;
-    input in = { .layout = (lb_json_layout)(data[0] % 3), .chunk = 1 + (size_t)data[1] % 70, .skip = data[2] };
-    in.size = LB_MIN(size - CHOICES, (size_t)TEXT_MOST);
-    in.size = lb_utf8_valid_prefix(data + CHOICES, in.size);
-    in.text = data + CHOICES;
-    in.text = window_of(&in, NULL, 0, in.size);
-    slow_json_rows slow = slow_json_read(in.text, in.size, in.layout);
-    check_read(&in, &slow, in.size, 0);
-    check_read(&in, &slow, in.chunk, 0);
-    check_read(&in, &slow, 65, 0);
-    check_read(&in, &slow, in.chunk, 1 + in.skip % 7);
-    check_index(&in);
-    check_prefixes(&in, &slow);
-    size_t guess = lb_json_guess(in.text, in.size, in.layout, LB_STR("{\"a\""));
-    REQUIRE(guess == SIZE_MAX || guess < in.size);
-    slow_json_free(&slow);
-    free((void *)(uintptr_t)in.text);
+    json_laws in = { .text = data + CHOICES,
+                     .layout = (lb_json_layout)(data[0] % 3),
+                     .chunk = 1 + (size_t)data[1] % 70,
+                     .skip = data[2] };
+    in.size = lb_utf8_valid_prefix(in.text, LB_MIN(size - CHOICES, (size_t)JSON_LAWS_MOST));
+    json_laws_hold(&in);
     return 0;
 }

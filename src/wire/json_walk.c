@@ -163,8 +163,8 @@ static lb_json_step walk_cut(lb_json_walk *w, size_t from)
     return walk_bad(w, LB_JSON_CUT, from, w->size);
 }
 
-/* A number or a word: up to a byte that cannot be one of theirs. At the end of the text it is looked at, for only then can it be
- * cut, and it is one value with what follows in the window unless that is known to be nothing. */
+/* A number or a word: up to a byte that cannot be one of theirs. At the end of the text it may be cut: for certain where an array
+ * is still open, and otherwise where it is not whole as it stands. */
 static lb_json_step walk_scalar(lb_json_walk *w, size_t from)
 {
     size_t stop = from + 1;
@@ -173,11 +173,10 @@ static lb_json_step walk_scalar(lb_json_walk *w, size_t from)
         stop++;
     if (stop == w->size) {
         lb_json_cursor c = lb_json_cursor_over(w->data + from, w->data + w->size);
-        if (!w->end || !lb_json_skip(&c, NULL))
+        if (!w->end || w->state != WALK_LINES || !lb_json_skip(&c, NULL))
             return walk_cut(w, from);
     }
-    w->start = from;
-    w->stop = w->at = stop;
+    w->stop = stop;
     return LB_JSON_VALUE;
 }
 

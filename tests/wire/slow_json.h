@@ -282,10 +282,11 @@ typedef struct slow_json_rows {
 
 static inline bool slow_json_row(slow_json *j, slow_json_rows *rows)
 {
-    const size_t start = j->at, n_out = j->n_out;
+    const size_t start = j->at;
 
+    rows->n_out = j->n_out; /* without this row, should it be wrong */
     if (!slow_json_value(j)) {
-        j->n_out = n_out;
+        j->n_out = rows->n_out;
         return false;
     }
     rows->starts[rows->n] = start;
@@ -306,6 +307,11 @@ static inline bool slow_json_elements(slow_json *j, slow_json_rows *rows)
     for (;;) {
         if (!slow_json_row(j, rows))
             return false;
+        if (j->at == j->size && strchr("}]\"", j->p[j->at - 1]) == NULL) {
+            rows->n--; /* a number or word that may go on */
+            j->n_out = rows->n_out;
+            return slow_json_bad(j, LB_JSON_CUT, j->size);
+        }
         slow_json_blanks(j);
         if (slow_json_next(j) == ']')
             break;
