@@ -4,12 +4,9 @@
 
 #include "wire/json_text.h"
 
-#define LB_JSON_KIND_BITS 0x0f
+/* Of lb_json_bytes. */
 #define LB_JSON_BLANK_BIT 0x10 /* space, tab, LF, CR */
 #define LB_JSON_SHAPE_BIT 0x20 /* brackets, comma, colon, quote: they end a number or word, as blanks do */
-
-/* For each byte the kind of value that begins with it, and the bits above. */
-extern const uint8_t lb_json_bytes[256];
 
 static inline lb_json_kind lb_json_kind_of(uint8_t c)
 {

@@ -99,7 +99,7 @@ JSON_INLINE const uint8_t *json_blanks(const uint8_t *p, const uint8_t *end)
     return p < end && *p <= ' ' ? json_blanks_run(p, end) : p;
 }
 
-lb_json_kind lb_json_peek(lb_json_cursor *c)
+lb_json_kind lb_json_peek_on(lb_json_cursor *c)
 {
     c->p = json_blanks(c->p, c->end);
     if (c->p >= c->end) {
@@ -296,94 +296,184 @@ static bool json_number_bad(lb_json_cursor *c, const uint8_t *start, const uint8
     return json_bad(c, LB_JSON_BAD_NUMBER, start);
 }
 
-JSON_INLINE bool json_is_digit(const lb_json_cursor *c, const uint8_t *p)
+#define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (c))
+
+JSON_INLINE uint64_t json_load(const uint8_t *p)
 {
-    return p < c->end && (unsigned)(*p - '0') <= 9;
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
 }
 
-/* A point and digits, an exponent, both or none. NULL: bad. */
-static const uint8_t *json_fraction(lb_json_cursor *c, const uint8_t *start, const uint8_t *p)
+/* How many of the eight bytes are digits, before one that is none. A sum or difference that carries spoils bytes above alone. */
+JSON_INLINE size_t json_count_digits(uint64_t v)
 {
-    if (p < c->end && *p == '.') {
-        p++;
-        if (!json_is_digit(c, p))
-            return json_number_bad(c, start, p), NULL;
-        while (json_is_digit(c, p))
-            p++;
+    uint64_t others = ((v + EACH_BYTE(0x80 - 0x3a)) | (v - EACH_BYTE('0'))) & EACH_BYTE(0x80);
+
+    return others == 0 ? 8 : (size_t)__builtin_ctzll(others) / 8;
+}
+
+/* The value of the first `n` of eight digits. They move to the end, behind bytes of no value; then neighbours are joined, and
+ * pairs, and fours. */
+JSON_INLINE uint64_t json_value_of(uint64_t v, size_t n)
+{
+    if (n == 0)
+        return 0;
+    v = (v << 8 * (8 - n)) & EACH_BYTE(0x0f);
+    v = (v * 10 + (v >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+    v = (v * 100 + (v >> 16)) & UINT64_C(0x0000ffff0000ffff);
+    return (v * 10000 + (v >> 32)) & 0xffffffff;
+}
+
+static const uint64_t json_tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
+
+/* Pass digits, running them onto *value, which is right for up to 19 of them. */
+JSON_INLINE const uint8_t *json_digits(const uint8_t *p, const uint8_t *end, uint64_t *value)
+{
+    uint64_t v = *value;
+
+    for (size_t n = 8; n == 8 && p < end; p += n) {
+        const uint64_t eight = json_load(p);
+        n = json_count_digits(eight);
+        if (n > (size_t)(end - p))
+            n = (size_t)(end - p);
+        v = v * json_tens[n] + json_value_of(eight, n);
     }
-    if (p < c->end && (*p | 0x20) == 'e') {
-        p++;
-        if (p < c->end && (*p == '+' || *p == '-'))
-            p++;
-        if (!json_is_digit(c, p))
-            return json_number_bad(c, start, p), NULL;
-        while (json_is_digit(c, p))
-            p++;
-    }
+    *value = v;
     return p;
 }
 
-/* The end of the number at p, or NULL. `value`: of its digits before a point or exponent, right for up to 18 of them. */
-JSON_INLINE const uint8_t *json_number_end(lb_json_cursor *c, const uint8_t *p, uint64_t *value, bool *whole_number)
+/* A number taken apart, without its sign. */
+typedef struct json_parts {
+    size_t whole, fraction; /* digits before and behind the point */
+    uint64_t value;         /* of all these run together, right for up to 19 */
+    bool exponent;
+} json_parts;
+
+/* What stands behind an `e` and must be a number; NULL: it is none. */
+static const uint8_t *json_exponent(lb_json_cursor *c, const uint8_t *start, const uint8_t *p)
+{
+    uint64_t value = 0;
+
+    if (p < c->end && (*p == '+' || *p == '-'))
+        p++;
+    const uint8_t *digits = p;
+    p = json_digits(p, c->end, &value);
+    return p == digits ? (json_number_bad(c, start, p), NULL) : p;
+}
+
+/* The end of the number at p, or NULL. */
+JSON_INLINE const uint8_t *json_number_end(lb_json_cursor *c, const uint8_t *p, json_parts *parts)
 {
     const uint8_t *start = p, *digits;
-    uint64_t v = 0;
 
     p += *p == '-';
     digits = p;
-    for (; json_is_digit(c, p); p++)
-        v = v * 10 + (uint64_t)(*p - '0');
+    parts->value = 0;
+    parts->exponent = false;
+    p = json_digits(p, c->end, &parts->value);
+    parts->whole = (size_t)(p - digits);
+    parts->fraction = 0;
     if (p == digits)
         return json_number_bad(c, start, p), NULL;
     if (*digits == '0' && p - digits > 1)
         return json_bad(c, LB_JSON_BAD_NUMBER, start), NULL;
-    *value = v;
-    *whole_number = json_ends(c, p);
-    if (*whole_number)
+    if (json_ends(c, p))
         return p;
-    p = json_fraction(c, start, p);
+    if (*p == '.') {
+        digits = p + 1;
+        p = json_digits(digits, c->end, &parts->value);
+        parts->fraction = (size_t)(p - digits);
+        if (p == digits)
+            return json_number_bad(c, start, p), NULL;
+    }
+    if (p < c->end && (*p | 0x20) == 'e') {
+        parts->exponent = true;
+        p = json_exponent(c, start, p + 1);
+    }
     if (p != NULL && !json_ends(c, p))
         return json_number_bad(c, start, p), NULL;
     return p;
 }
 
+/* Numbers of so many digits are read here: integers fit, and doubles are one exact integer divided by another, rounded once
+ * (Clinger 1990). The others are left to lb_number_parse. */
+#define JSON_SHORT_INT 18
+#define JSON_SHORT_FLOAT 15
+
+JSON_INLINE lb_number_kind json_number_of(const json_parts *parts, lb_str text, lb_number *out)
+{
+    const bool negative = *text.at == '-';
+    const size_t digits = parts->whole + parts->fraction;
+
+    if (parts->exponent || (negative && parts->value == 0))
+        return lb_number_parse(text.at, text.size, out);
+    if (parts->fraction == 0 && digits <= JSON_SHORT_INT) {
+        *out = (lb_number){ .i = negative ? -(int64_t)parts->value : (int64_t)parts->value };
+        return LB_NUMBER_INT;
+    }
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 0
+    static const double tens[] = {
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15
+    };
+    if (digits <= JSON_SHORT_FLOAT && parts->fraction != 0) {
+        const double v = (double)parts->value / tens[parts->fraction];
+        *out = (lb_number){ .f = negative ? -v : v,
+                            .point = true,
+                            .whole_digits = parts->whole == 1 && text.at[negative] == '0' ? 0 : (uint32_t)parts->whole,
+                            .fraction_digits = (uint32_t)parts->fraction };
+        return LB_NUMBER_FLOAT;
+    }
+#endif
+    return lb_number_parse(text.at, text.size, out);
+}
+
 lb_number_kind lb_json_number(lb_json_cursor *c, lb_str *text, lb_number *out)
 {
     const uint8_t *start = c->p, *stop;
-    uint64_t value;
-    bool whole_number;
+    json_parts parts;
 
     *text = (lb_str){ "", 0 };
     if (start >= c->end || lb_json_kind_of(*start) != LB_JSON_NUMBER) {
         (void)json_wrong(c, LB_JSON_NO_VALUE, start);
         return LB_NOT_A_NUMBER;
     }
-    stop = json_number_end(c, start, &value, &whole_number);
+    stop = json_number_end(c, start, &parts);
     if (stop == NULL)
         return LB_NOT_A_NUMBER;
     *text = (lb_str){ (const char *)start, (size_t)(stop - start) };
     c->p = stop;
-    if (whole_number && stop - start <= 18 && (value != 0 || *start != '-')) {
-        *out = (lb_number){ .i = *start == '-' ? -(int64_t)value : (int64_t)value };
-        return LB_NUMBER_INT;
-    }
-    return lb_number_parse(text->at, text->size, out);
+    return json_number_of(&parts, *text, out);
+}
+
+/* The word at p, which is not what it must be, or is cut. */
+static const uint8_t *json_word_bad(lb_json_cursor *c, const uint8_t *p, const char *word, size_t size)
+{
+    const size_t left = (size_t)(c->end - p);
+
+    if (!c->whole && left < size && memcmp(p, word, left) == 0)
+        return json_bad(c, LB_JSON_CUT, c->end), NULL;
+    return json_bad(c, LB_JSON_BAD_WORD, p), NULL;
+}
+
+JSON_INLINE uint32_t json_load_4(const void *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
 }
 
 /* The end of the word at p, or NULL. */
-static const uint8_t *json_word_end(lb_json_cursor *c, const uint8_t *p)
+JSON_INLINE const uint8_t *json_word_end(lb_json_cursor *c, const uint8_t *p)
 {
     const char *word = *p == 't' ? "true" : *p == 'f' ? "false" : "null";
-    const uint8_t *at = p;
+    const size_t longer = *p == 'f', size = 4 + longer; /* the first letter is known */
 
-    for (; *word != '\0' && at < c->end; word++, at++)
-        if (*at != (uint8_t)*word)
-            return json_bad(c, LB_JSON_BAD_WORD, p), NULL;
-    if (*word != '\0')
-        return json_bad(c, c->whole ? LB_JSON_BAD_WORD : LB_JSON_CUT, c->whole ? p : c->end), NULL;
-    if (!json_ends(c, at))
-        return json_bad(c, LB_JSON_BAD_WORD, p), NULL;
-    return at;
+    if (json_load_4(p + longer) != json_load_4(word + longer) || (size_t)(c->end - p) < size || !json_ends(c, p + size))
+        return json_word_bad(c, p, word, size);
+    return p + size;
 }
 
 bool lb_json_word(lb_json_cursor *c)
@@ -489,15 +579,15 @@ bool lb_json_item(lb_json_cursor *c)
 /* A value that holds no others; returns what follows, or NULL. */
 JSON_INLINE const uint8_t *json_skip_scalar(lb_json_cursor *c, const uint8_t *p)
 {
-    uint64_t value;
-    bool flag;
+    json_parts parts;
+    bool escaped;
 
     switch (lb_json_kind_of(*p)) {
     case LB_JSON_STRING:
-        p = json_string_end(c, p + 1, &flag);
+        p = json_string_end(c, p + 1, &escaped);
         return p == NULL ? NULL : p + 1;
     case LB_JSON_NUMBER:
-        return json_number_end(c, p, &value, &flag);
+        return json_number_end(c, p, &parts);
     case LB_JSON_NULL:
     case LB_JSON_FALSE:
     case LB_JSON_TRUE:
@@ -656,14 +746,14 @@ bool lb_json_finish(lb_json_cursor *c)
 /* One escape, whose backslash stands at *p, as UTF-8; moves *p behind it. */
 static size_t json_unescape(const uint8_t **p, uint8_t out[4])
 {
-    static const char names[] = "bfnrt", values[] = "\b\f\n\r\t";
+    static const uint8_t letters[256] = {
+        ['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t',
+    };
     const uint8_t *at = *p + 1;
-    const char *name;
 
     *p = at + 1;
     if (*at != 'u') {
-        name = strchr(names, *at);
-        out[0] = name == NULL ? *at : (uint8_t)values[name - names];
+        out[0] = letters[*at];
         return 1;
     }
     uint32_t unit = json_unit(at + 1);

@@ -153,9 +153,21 @@ static inline lb_json_cursor lb_json_cursor_of(const lb_json_walk *w)
     return (lb_json_cursor){ .p = w->data + w->start, .end = w->data + w->stop, .whole = true };
 }
 
+/* For each byte the kind of value that begins with it, and in higher bits what json_chars.h says. */
+extern const uint8_t lb_json_bytes[256];
+#define LB_JSON_KIND_BITS 0x0f
+
+lb_json_kind lb_json_peek_on(lb_json_cursor *c);
+
 /* What the value at the cursor begins like; steps over blanks before it, and over nothing else. At the end: fails with
  * LB_JSON_CUT. */
-lb_json_kind lb_json_peek(lb_json_cursor *c);
+static inline lb_json_kind lb_json_peek(lb_json_cursor *c)
+{
+    const lb_json_kind kind =
+        c->p < c->end ? (lb_json_kind)(lb_json_bytes[*c->p] & LB_JSON_KIND_BITS) : LB_JSON_NOTHING;
+
+    return kind != LB_JSON_NOTHING ? kind : lb_json_peek_on(c);
+}
 
 /* Enter an object, or go on to its next member: `key` is lent, the cursor stands before the member's value, which the
  * caller must pass with one of these calls. False: the object has ended and the cursor is behind it; or the cursor is bad. */
