@@ -376,7 +376,27 @@ static inline void visit_text(const lb_json_text *text, char letter, uint8_t *ou
     free(bytes);
 }
 
-/* Write the value at the cursor as the slow reader does. */
+/* What the cursor makes of a number is what the general reader of numbers makes of its text. */
+static inline bool visit_agrees(lb_str text, lb_number_kind kind, const lb_number *number)
+{
+    lb_number want;
+
+    if (lb_number_parse(text.at, text.size, &want) != kind)
+        return false;
+    switch (kind) {
+    case LB_NUMBER_INT:
+        return number->i == want.i;
+    case LB_NUMBER_UINT:
+        return number->u == want.u;
+    case LB_NUMBER_FLOAT:
+        return memcmp(&number->f, &want.f, sizeof want.f) == 0 && number->point == want.point &&
+               number->whole_digits == want.whole_digits && number->fraction_digits == want.fraction_digits;
+    default:
+        return true;
+    }
+}
+
+/* Write the value at the cursor as the slow reader does; a number that is read otherwise is written otherwise. */
 static inline void visit_json(lb_json_cursor *c, uint8_t *out, size_t *n)
 {
     const lb_json_kind kind = lb_json_peek(c);
@@ -400,8 +420,9 @@ static inline void visit_json(lb_json_cursor *c, uint8_t *out, size_t *n)
         if (lb_json_string(c, &text))
             visit_text(&text, 's', out, n);
     } else if (kind == LB_JSON_NUMBER) {
-        (void)lb_json_number(c, &span, &number);
-        slow_put_text(out, n, '#', span.at, span.size);
+        lb_number_kind read = lb_json_number(c, &span, &number);
+        bool same = c->reason != LB_JSON_GOOD || visit_agrees(span, read, &number);
+        slow_put_text(out, n, same ? '#' : '?', span.at, span.size);
     } else if (kind != LB_JSON_NOTHING && lb_json_word(c)) {
         slow_put(out, n, kind == LB_JSON_TRUE ? "t" : kind == LB_JSON_FALSE ? "f" : "n", 1);
     }
