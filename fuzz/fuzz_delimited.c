@@ -1,5 +1,6 @@
 /* Delimited text: the first six bytes choose dialect, options and sizes, the rest is the file. The tokenizer must agree
- * with the slow reader however the file is cut; a survey must not depend on pieces; ranges must be ranges of the whole. */
+ * with the slow reader however the file is cut; a survey must not depend on pieces; ranges must be ranges of the
+ * whole, and scattered rows the rows they are. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -326,26 +327,30 @@ static bool write_buf(void *user, const void *bytes, size_t size)
     return lb_buf_append(user, bytes, size, NULL) == LB_OK;
 }
 
-static uint64_t scan(lb_context *cx, lb_reader *r, uint64_t first, uint64_t count, size_t chunk, lb_buf *out)
+/* The columns, as many as are looked at, of a range; printed behind `out`. */
+static uint64_t scan_rows(lb_context *cx, lb_reader *r, lb_range *range, lb_buf *out)
 {
     lb_wanted wanted[64];
-    const size_t width = LB_MIN((size_t)r->schema.n_children, LB_COUNT_OF(wanted));
     struct ArrowArrayStream stream;
     uint64_t rows;
 
-    for (size_t i = 0; i < width; i++)
+    range->n_columns = LB_MIN((size_t)r->schema.n_children, LB_COUNT_OF(wanted));
+    range->columns = wanted;
+    for (size_t i = 0; i < range->n_columns; i++)
         wanted[i] = (lb_wanted){ .column = i };
-    const lb_range range = { .first = first,
-                             .count = count,
-                             .n_columns = width,
-                             .columns = wanted,
-                             .chunk = chunk,
-                             .batch_rows = 1 + (size_t)(count & 7) };
-    lb_status status = r->format->scan(r, &range, &stream, NULL);
+    lb_status status =
+        range->rows != NULL ? r->format->take(r, range, &stream, NULL) : r->format->scan(r, range, &stream, NULL);
     REQUIRE(status == LB_OK);
     status = lb_print(cx, &stream, "tagged", NULL, write_buf, out, &rows, NULL);
     REQUIRE(status == LB_OK);
     return rows;
+}
+
+static uint64_t scan(lb_context *cx, lb_reader *r, uint64_t first, uint64_t count, size_t chunk, lb_buf *out)
+{
+    lb_range range = { .first = first, .count = count, .chunk = chunk, .batch_rows = 1 + (size_t)(count & 7) };
+
+    return scan_rows(cx, r, &range, out);
 }
 
 static void check_scans(const input *in, lb_context *cx, lb_store *store, const lb_entry *e)
@@ -375,6 +380,54 @@ static void check_scans(const input *in, lb_context *cx, lb_store *store, const 
     r->format->close(r);
 }
 
+/* Scattered rows are what each of them is by itself, and their places are where their bytes lie. */
+static void check_row(const input *in, lb_context *cx, lb_reader *r, uint64_t row, const lb_extent *at, lb_buf *alone)
+{
+    lb_buf raw;
+
+    REQUIRE(scan(cx, r, row, 1, in->chunk, alone) == 1);
+    lb_buf_init(&raw, NULL);
+    REQUIRE(lb_format_csv.raw(r, row, 1, write_buf, &raw, NULL) == LB_OK);
+    REQUIRE(at->first <= at->stop && at->stop <= at->end && at->end <= in->size);
+    same_bytes((lb_str){ (const char *)raw.data, raw.size },
+               (lb_str){ (const char *)in->file + at->first, at->end - at->first });
+    lb_buf_free(&raw);
+}
+
+static void check_taken(const input *in, lb_context *cx, lb_reader *r, const uint64_t *rows, size_t n)
+{
+    lb_extent extents[FILE_MOST / 2];
+    lb_buf alone, together;
+    size_t found;
+
+    lb_buf_init(&alone, NULL);
+    lb_buf_init(&together, NULL);
+    REQUIRE(lb_format_csv.extents(r, rows, n, extents, &found, NULL) == LB_OK && found == n);
+    for (size_t i = 0; i < n; i++)
+        check_row(in, cx, r, rows[i], &extents[i], &alone);
+    REQUIRE(scan_rows(cx, r, &(lb_range){ .rows = rows, .count = n, .chunk = in->other_chunk, .batch_rows = 3 },
+                      &together) == n);
+    same_bytes((lb_str){ (const char *)alone.data, alone.size },
+               (lb_str){ (const char *)together.data, together.size });
+    lb_buf_free(&alone);
+    lb_buf_free(&together);
+}
+
+static void check_takes(const input *in, lb_context *cx, lb_store *store, const lb_entry *e)
+{
+    uint64_t rows[FILE_MOST / 2], step = 1 + in->count;
+    size_t n = 0;
+    lb_reader *r;
+
+    REQUIRE(lb_format_csv.open(&lb_format_csv, cx, store, &in->options, e, &r, NULL) == LB_OK);
+    /* Each step is wider than the last: dense at first, then across blocks. */
+    for (uint64_t row = in->first; row < e->total_rows && n < LB_COUNT_OF(rows); row += 1 + n++ % step)
+        rows[n] = row;
+    if (n != 0)
+        check_taken(in, cx, r, rows, n);
+    r->format->close(r);
+}
+
 static void check_file(const input *in, lb_context *cx)
 {
     lb_store *store;
@@ -388,6 +441,7 @@ static void check_file(const input *in, lb_context *cx)
     if (a.status == LB_OK) {
         check_blocks(in, &a.entry);
         check_scans(in, cx, store, &a.entry);
+        check_takes(in, cx, store, &a.entry);
     }
     lb_arena_free(&a.arena);
     lb_arena_free(&b.arena);

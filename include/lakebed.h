@@ -269,7 +269,9 @@ typedef struct lb_column_info {
 } lb_column_info;
 
 /* Build the map of the directory `dir` and save it as `dir`/.br_map.bazan, atomically and under a lock;
- * `out`, where not NULL, gets the map, opened. A file that changes while it is inspected fails.
+ * `out`, where not NULL, gets the map, opened. A map that stood there is kept as .br_map.bazan.old (see
+ * lb_doctor_undo), and a note names the options it remembers that the new one does not have. A file that changes
+ * while it is inspected fails.
  * Errors: NOTFOUND or IO (dir), USAGE, CONFLICT (another writer at work), what reading the first bad file gives
  *         unless `record_errors`. Nothing is written on error.
  * Cost:   one pass over every file; memory a block of the format, and the map itself. */
@@ -285,6 +287,10 @@ LB_API lb_status lb_map_get_info(const lb_map *map, lb_map_info *out, lb_error *
 
 /* The entry at `index` (in map order: ascending path bytes). Errors: USAGE, CORRUPT. */
 LB_API lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb_error *err);
+
+/* The first entry at or after `from` that has an error, without a look at the others. Errors: NOTFOUND (no more),
+ * CORRUPT. */
+LB_API lb_status lb_map_next_failed(const lb_map *map, uint64_t from, uint64_t *index, lb_error *err);
 
 /* Index of the entry of `path` (below the root). Errors: NOTFOUND, CORRUPT. Cost: O(log files). */
 LB_API lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err);
@@ -398,7 +404,8 @@ LB_API lb_status lb_doctor_get_info(const lb_doctor_report *report, lb_doctor_in
 LB_API lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err);
 LB_API void lb_doctor_report_free(lb_doctor_report *report);
 
-/* Put the map of before the last heal back; what it replaces becomes the former one, so that undoing twice changes nothing.
+/* Put the map of before the last heal or build back; what it replaces becomes the former one, so that undoing twice
+ * changes nothing.
  * Errors: NOTFOUND: there is none; CONFLICT, IO. */
 LB_API lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err);
 
@@ -489,6 +496,102 @@ typedef struct lb_part {
 } lb_part;
 LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
                                   lb_error *err);
+
+/* ---------------------------------------------------------------- scattered rows */
+
+/* A pseudo-random permutation of [0, n) that is worked out place by place: nothing is stored, whatever n is. The
+ * same n and seed give the same permutation on every machine and in every version. All members are the library's. It
+ * is a Feistel network with cycle walking (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
+ * 2002), good for sampling and shuffling; not a cipher. */
+#define LB_PERMUTATION_KEYS 16
+typedef struct lb_permutation {
+    size_t struct_size;
+    uint64_t n, a, b;
+    uint64_t keys[LB_PERMUTATION_KEYS];
+    unsigned rounds;
+} lb_permutation;
+
+/* Make it; `p->struct_size` is set by the caller. Errors: USAGE: n beyond INT64_MAX. */
+LB_API lb_status lb_permutation_init(lb_permutation *p, uint64_t n, uint64_t seed, lb_error *err);
+
+/* The value at a place, and the place of a value; UINT64_MAX from n on. Threads: any number at once. Cost: does not
+ * depend on n; some 50 multiplications, fewer from 65,536 on. */
+LB_API uint64_t lb_permutation_at(const lb_permutation *p, uint64_t place);
+LB_API uint64_t lb_permutation_place(const lb_permutation *p, uint64_t value);
+
+/* Which rows are taken, in which order. */
+typedef struct lb_take {
+    size_t struct_size;
+    const uint64_t *rows; /* rows of the table in the order wanted; one may repeat. Lent until the stream is released */
+    uint64_t count;       /* of rows; where `shuffled`, at most so many, UINT64_MAX: to the end */
+    bool shuffled;        /* instead of `rows`: the table's rows in the order of lb_permutation, from place `from` on */
+    uint64_t seed, from;  /* of the shuffle. The first n rows of it are a sample of n without replacement */
+    bool sorted;          /* give the same rows in the order of the table */
+    const char *const *columns; /* as in lb_slice */
+} lb_take;
+
+/* Scattered rows as a stream of batches, in the order asked. The stream must be released before the table is closed.
+ * A shuffle is taken up again at any place by `from`: the rows of two streams, one up to place k and one from k on,
+ * are those of one stream, as long as the table has the same rows.
+ * Errors: USAGE: a row past the end, named with the number of rows, before any row is given; NOTFOUND: a column; STALE,
+ *         CORRUPT, BUDGET; as in lb_table_slice. They come from the call where they can be known, else from the stream.
+ * Threads: one stream in one thread at a time; the work inside is done by the context's threads. The rows do not
+ * depend on
+ *         their number.
+ * Memory: rows are taken in windows, and the rows of a window are held: at most an eighth of the memory limit or 1
+ * GiB; and
+ *         about 40 bytes for each row of the window. `sorted` holds 16 bytes for each row asked.
+ * Cost:   in each window every block with a wanted row is read once, up to the last such row; rows between are
+ * passed over
+ *         without being decoded. A file that is not mapped is read once before where only a sample of it was read by
+ *         lb_open and one window does not hold the rows. */
+LB_API lb_status lb_table_take(lb_table *table, const lb_take *take, struct ArrowArrayStream *out, lb_error *err);
+
+/* The records' own bytes of the same rows, one after the other, each with its line end. A record that ends its file
+ * without one gets one where another follows. Errors: as lb_table_take, and UNSUPPORTED, CANCELLED as lb_table_raw.
+ * Memory: 64 bytes for each row of a window of at most 4,194,304 rows. */
+LB_API lb_status lb_table_take_raw(lb_table *table, const lb_take *take, lb_write_fn write, void *user, lb_error *err);
+
+/* Which files, blocks and bytes the rows touch, a part for each file, told in the order of the table. In a part
+ * `rows` are the distinct ones, `blocks` and `bytes` those touched, which need not stand side by side, and
+ * `skipped_rows` those passed over. A part's strings live until the table is closed. `tell` returns false to stop.
+ * Memory: 16 bytes a row. */
+typedef bool (*lb_part_fn)(void *user, const lb_part *part);
+LB_API lb_status lb_table_take_explain(lb_table *table, const lb_take *take, lb_part_fn tell, void *user,
+                                       lb_error *err);
+
+/* ---------------------------------------------------------------- splits */
+
+/* Runs of whole records, for engines that read files in pieces. */
+typedef struct lb_splits lb_splits;
+
+typedef struct lb_split {
+    size_t struct_size;
+    const char *path;          /* below the directory, or the file as it was opened; lent by the splits */
+    uint64_t file;             /* index of the file in the table */
+    uint64_t number;           /* of the split in its file, from 0 */
+    int64_t first_byte, bytes; /* in the file; -1: its format is not split by bytes */
+    uint64_t first_row, rows;  /* of the file */
+    /* Of the file before its first record: byte-order mark and header. These bytes and a split's are a file of their
+     * own. -1: not split by bytes. */
+    int64_t header_bytes;
+} lb_split;
+
+/* Cut all files of the table into splits of about `target` bytes each (at least 1): a split ends before the record
+ * that would take it beyond the target, so only a record that is larger by itself makes a larger one. The splits of
+ * a file are in order, without gap or overlap, and hold all its rows. Bytes are the file's own, whatever its encoding.
+ * Errors: USAGE, and what reading the files gives. Cost: blocks of a mapped file that are no larger than half the
+ * target are joined without being read; larger ones are walked through. Threads: files are worked on in parallel. */
+LB_API lb_status lb_table_splits(lb_table *table, uint64_t target, lb_splits **out, lb_error *err);
+LB_API uint64_t lb_splits_count(const lb_splits *splits);
+LB_API lb_status lb_splits_at(const lb_splits *splits, uint64_t index, lb_split *out, lb_error *err);
+
+/* Read every split alone, from its bytes and the file's dialect and types only, and compare its rows with those of
+ * one pass over the whole file. Errors: CORRUPT: naming the first split whose rows are others, or whose rows do not
+ * add up; and what reading gives. Cost: every file is read twice. Formats that are not split by bytes are read by
+ * row ranges. */
+LB_API lb_status lb_splits_check(const lb_splits *splits, lb_error *err);
+LB_API void lb_splits_free(lb_splits *splits); /* before the table is closed; NULL is fine */
 
 /* ---------------------------------------------------------------- printing */
 

@@ -140,11 +140,12 @@ static void scan_operand(scan *s, const char *word)
     list_add(&args->operands, word);
 }
 
-/* `head -20` means `head -n 20`; elsewhere a word like -20 is an operand, for the verb to judge. */
+/* `head -20` means `head -n 20`, as for tail and sample; elsewhere a word like -20 is an operand, for the verb to
+ * judge. */
 static void scan_dash_number(scan *s, const char *word)
 {
     cli_args *args = &s->c->args;
-    if (args->verb == VERB_HEAD || args->verb == VERB_TAIL)
+    if (args->verb == VERB_HEAD || args->verb == VERB_TAIL || args->verb == VERB_SAMPLE)
         list_add(&args->given[OPT_LIMIT], word + 1);
     else
         scan_operand(s, word);
@@ -215,7 +216,7 @@ static int fail_unknown(const cli *c, const char *word)
 /* An option of other verbs: name the first that takes it. */
 static int fail_elsewhere(const cli *c, const cli_option *option)
 {
-    char verbs[128] = "";
+    char verbs[256] = "";
     size_t n = 0;
     for (cli_verb_id id = 0; id < VERB_SHOW; id++)
         if ((option->verbs & 1u << id) != 0 && n < sizeof verbs)

@@ -28,6 +28,10 @@ typedef enum cli_verb_id {
     VERB_SLICE,
     VERB_HEAD,
     VERB_TAIL,
+    VERB_TAKE,
+    VERB_SAMPLE,
+    VERB_SHUFFLE,
+    VERB_SPLITS,
     VERB_COUNT,
     VERB_SCHEMA,
     VERB_STATS,
@@ -74,10 +78,16 @@ typedef enum cli_option_id {
     OPT_FILE,
     OPT_OFFSET,
     OPT_LIMIT,
+    OPT_ROWS_FROM,
+    OPT_SEED,
+    OPT_FROM,
+    OPT_SORTED,
     OPT_COLUMNS,
     OPT_TO,
     OPT_OUTPUT,
     OPT_EXPLAIN,
+    OPT_TARGET,
+    OPT_CHECK,
     OPT_FORMAT,
     OPT_NO_MAP,
     OPT_SCHEMA,
@@ -262,6 +272,9 @@ int verb_map(cli *c);
 int verb_doctor(cli *c);
 int verb_locate(cli *c);
 int verb_slice(cli *c); /* also head and tail */
+int verb_take(cli *c);
+int verb_shuffle(cli *c); /* also sample */
+int verb_splits(cli *c);
 int verb_count(cli *c);
 int verb_schema(cli *c);
 int verb_stats(cli *c);

@@ -59,6 +59,46 @@ static const cli_verb verbs[VERB_COUNT_] = {
         .examples = "lakebed tail data.csv\n"
                     "lakebed tail -n 3 data --to csv",
     },
+    [VERB_TAKE] = {
+        .name = "take", .operands = "PATH ROW…", .summary = "print scattered rows, in the order asked", .least = 1,
+        .most = SIZE_MAX, .run = verb_take,
+        .about = "Rows are counted from 0; 3-9 is a range, both ends included, and a row may be asked for again. Each\n"
+                 "block that holds one is read once. Output is as that of slice.",
+        .examples = "lakebed take data.csv 17 4 4 90-99\n"
+                    "lakebed take data --rows-from rows.txt --columns id,price -o part.arrow\n"
+                    "seq 0 7 99 | lakebed take data.csv --rows-from - --to ndjson\n"
+                    "lakebed take data.csv 17 99 --explain",
+    },
+    [VERB_SAMPLE] = {
+        .name = "sample", .operands = "PATH", .summary = "print a random sample of rows, none twice", .least = 1,
+        .most = 1, .run = verb_shuffle,
+        .about = "The sample is the beginning of the shuffle with the same seed: a larger one begins with a smaller\n"
+                 "one. Seed and number of rows say which rows they are, on every machine. Without --seed one is\n"
+                 "made up, and told on standard error.",
+        .examples = "lakebed sample data.csv\n"
+                    "lakebed sample data -n 50 --seed 7 --sorted\n"
+                    "lakebed sample data -n 50 --seed 7 -o sample.arrow",
+    },
+    [VERB_SHUFFLE] = {
+        .name = "shuffle", .operands = "PATH", .summary = "print all rows in a random order, each once", .least = 1,
+        .most = 1, .run = verb_shuffle,
+        .about = "The order is worked out row by row from the seed and the number of rows; it takes no memory, and\n"
+                 "can be taken up again anywhere: --limit K, then --from K with the same seed and unchanged data,\n"
+                 "give together what one call gives.",
+        .examples = "lakebed shuffle data.csv --seed 7\n"
+                    "lakebed shuffle data --seed 7 --from 50 --limit 50 --to ndjson\n"
+                    "lakebed shuffle data.csv --seed 7 -o shuffled.csv",
+    },
+    [VERB_SPLITS] = {
+        .name = "splits", .operands = "PATH", .summary = "print where files can be cut into runs of whole records",
+        .least = 1, .most = 1, .run = verb_splits,
+        .about = "For engines that read files in pieces. A split ends before the record that would take it beyond the\n"
+                 "target, never inside a record. The first header bytes of a file and the bytes of any split are a\n"
+                 "file of their own.",
+        .examples = "lakebed splits data.csv --target 64MB\n"
+                    "lakebed splits data --target 1000 --check\n"
+                    "lakebed splits data --json",
+    },
     [VERB_COUNT] = {
         .name = "count", .operands = "PATH…", .summary = "print the number of rows", .least = 1, .most = SIZE_MAX,
         .run = verb_count,
@@ -109,10 +149,15 @@ enum {
     ON_DOCTOR = BIT(DOCTOR),
     ON_LOCATE = BIT(LOCATE),
     ON_SLICE = BIT(SLICE),
-    ON_ROWS = BIT(SLICE) | BIT(HEAD) | BIT(TAIL),
-    ON_READ = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
-    ON_JSON = BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) |
-              BIT(STATS) | BIT(FORMATS),
+    ON_TAKE = BIT(TAKE),
+    ON_SAMPLE = BIT(SAMPLE),
+    ON_SHUFFLE = BIT(SHUFFLE),
+    ON_SPLITS = BIT(SPLITS),
+    ON_LIMIT = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(SAMPLE) | BIT(SHUFFLE),
+    ON_ROWS = ON_LIMIT | BIT(TAKE),
+    ON_READ = ON_ROWS | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
+    ON_JSON = ON_ROWS | BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) |
+              BIT(FORMATS),
     ON_ALL = (1u << VERB_COUNT_) - 1
 };
 
@@ -175,7 +220,7 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_HEAL] = { .name = "heal",
                    .help = "bring the map up to date: read what changed, keep what did not",
                    .verbs = ON_DOCTOR },
-    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal back", .verbs = ON_DOCTOR },
+    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal or build back", .verbs = ON_DOCTOR },
     [OPT_VERIFY] = { .name = "verify",
                      .help = "read every file and compare its contents with what was mapped",
                      .verbs = ON_DOCTOR },
@@ -197,9 +242,26 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_LIMIT] = { .name = "limit",
                     .letter = 'n',
                     .value = "N",
-                    .help = "number of rows (slice: to the end; head and tail: 10, also -N)",
+                    .help = "number of rows (slice, shuffle: to the end; head, tail: 10, also -N; sample: 10)",
                     .kind = KIND_NUMBER,
-                    .verbs = ON_ROWS },
+                    .verbs = ON_LIMIT },
+    [OPT_ROWS_FROM] = { .name = "rows-from",
+                        .value = "FILE",
+                        .help = "also the rows in FILE (- is standard input), a row or range a line",
+                        .kind = KIND_FILE,
+                        .verbs = ON_TAKE,
+                        .repeatable = true },
+    [OPT_SEED] = { .name = "seed",
+                   .value = "S",
+                   .help = "a whole number that says which rows, or in which order (default: made up, and told)",
+                   .kind = KIND_NUMBER,
+                   .verbs = ON_SAMPLE | ON_SHUFFLE },
+    [OPT_FROM] = { .name = "from",
+                   .value = "K",
+                   .help = "begin at place K of the shuffled rows, from 0",
+                   .kind = KIND_NUMBER,
+                   .verbs = ON_SHUFFLE },
+    [OPT_SORTED] = { .name = "sorted", .help = "in the order of the data, not as drawn", .verbs = ON_SAMPLE },
     [OPT_COLUMNS] = { .name = "columns",
                       .value = "A,B,…",
                       .help = "only these, in this order; a comma in a name is \\,",
@@ -220,6 +282,14 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_EXPLAIN] = { .name = "explain",
                       .help = "instead of rows: which files, blocks and bytes would be read",
                       .verbs = ON_ROWS },
+    [OPT_TARGET] = { .name = "target",
+                     .value = "SIZE",
+                     .help = "bytes of a split: 64MB, 64MiB or 1000000 (default 64MiB)",
+                     .kind = KIND_TEXT,
+                     .verbs = ON_SPLITS },
+    [OPT_CHECK] = { .name = "check",
+                    .help = "read every split alone, and compare its rows with those of the file",
+                    .verbs = ON_SPLITS },
     [OPT_FORMAT] = { .name = "format",
                      .value = "NAME",
                      .help = "the file's format, whatever its name (see lakebed formats)",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "column/gather.h"
 #include "column/print_nodes.h"
 
 #define CAST_CHUNK 512
@@ -718,9 +719,11 @@ static lb_status cast_none(const struct ArrowSchema *from, const struct ArrowSch
 
 static lb_status cast_make_children(lb_arena *arena, cast_node *n, size_t count, lb_error *err)
 {
-    n->n_children = count;
     n->children = lb_arena_alloc(arena, LB_MAX(count, 1u), sizeof *n->children);
-    return n->children == NULL ? lb_arena_fail(arena, err) : LB_OK;
+    if (n->children == NULL)
+        return lb_arena_fail(arena, err);
+    n->n_children = count;
+    return LB_OK;
 }
 
 /* The one child of dictionaries and runs builds the same array. */
@@ -1101,4 +1104,55 @@ lb_status lb_array_cast(const struct ArrowSchema *from, struct ArrowArray *array
     lb_status s = cast_run(from, array, to, out, err);
     array->release(array);
     return s;
+}
+
+/* ---------------------------------------------------------------- rows of several arrays */
+
+/* One tree of nodes a chunk; all append to the same array. */
+typedef struct cast_chunk {
+    struct ArrowArrayView view;
+    cast_node root;
+} cast_chunk;
+
+static lb_status cast_pick(cast_chunk *chunks, const lb_pick *picks, size_t n, lb_error *err)
+{
+    for (size_t i = 0, count; i < n; i += count) {
+        cast_node *node = &chunks[picks[i].chunk].root;
+        for (count = 1;
+             i + count < n && picks[i + count].chunk == picks[i].chunk && picks[i + count].row == picks[i].row + count;)
+            count++;
+        LB_TRY(node->run(node, (int64_t)picks[i].row, (int64_t)count, err));
+    }
+    return LB_OK;
+}
+
+lb_status lb_array_gather_any(const struct ArrowSchema *type, const struct ArrowArray *const *chunks, size_t n_chunks,
+                              const lb_pick *picks, size_t n, struct ArrowArray *out, lb_error *err)
+{
+    cast_chunk *made = calloc(n_chunks + 1, sizeof *made);
+    size_t opened = 0;
+    lb_arena arena;
+
+    out->release = NULL;
+    if (made == NULL)
+        return lb_fail_nomem(err);
+    lb_arena_init(&arena, NULL);
+    lb_status s = build_start(type, out, err);
+    while (s == LB_OK && opened < n_chunks) {
+        cast_chunk *c = &made[opened++];
+        s = lb_view_open(type, chunks[opened - 1], &c->view, err);
+        if (s == LB_OK)
+            s = cast_make(&arena, type, &c->view, type, out, 0, &c->root, err);
+    }
+    if (s == LB_OK)
+        s = cast_pick(made, picks, n, err);
+    if (s == LB_OK)
+        s = build_finish(out, err);
+    for (size_t i = 0; i < opened; i++) {
+        cast_free(&made[i].root);
+        ArrowArrayViewReset(&made[i].view);
+    }
+    free(made);
+    lb_arena_free(&arena);
+    return build_drop(s, out);
 }

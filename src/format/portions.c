@@ -306,7 +306,7 @@ static void parts_close(parts *all)
 }
 
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
-                        lb_portions_place *place, bool *odd, lb_error *err)
+                           lb_portions_place *place, bool *odd, lb_error *err)
 {
     parts all = { .cx = cx,
                   .store = store,

@@ -33,10 +33,10 @@ typedef struct lb_portion {
     void *own;     /* the format's */
 
     /* Positions count from `at`. */
-    size_t from;          /* where the first record begins */
-    size_t to;            /* behind the records, and behind line ends that follow them up to `size` */
-    size_t last_after;    /* behind the last record */
-    uint64_t rows, lines; /* between them */
+    size_t from;                    /* where the first record begins */
+    size_t to;                      /* behind the records, and behind line ends that follow them up to `size` */
+    size_t last_after;              /* behind the last record */
+    uint64_t rows, lines;           /* between them */
     uint64_t first_row, first_line; /* of `from`; known from step 3 on */
 } lb_portion;
 
@@ -85,6 +85,6 @@ typedef struct lb_portions_place {
  * parts are left. `part_bytes`: size of a part, 0: 4 MiB. *odd: something stands at the new place that has to be read record by
  * record. Errors: those of `open` and `join`. */
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
-                        lb_portions_place *place, bool *odd, lb_error *err);
+                           lb_portions_place *place, bool *odd, lb_error *err);
 
 #endif

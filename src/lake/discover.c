@@ -54,11 +54,12 @@ static bool discover_wants(void *user, lb_str rel_path, bool is_dir)
     return o->include == NULL || o->include[0] == NULL || discover_matches(o->include, rel_path);
 }
 
+static const char discover_digits[] = "0123456789ABCDEF";
+
 /* A name as valid UTF-8: bytes that are not, and `%`, as %XX. */
 static lb_status discover_escape(lb_str raw, lb_arena *arena, lb_str *out, lb_error *err)
 {
-    static const char digits[] = "0123456789ABCDEF";
-    char *to = raw.size > SIZE_MAX / 4 ? NULL : lb_arena_alloc(arena, raw.size, 3);
+    char *to = raw.size > SIZE_MAX / 4 ? NULL : lb_arena_alloc(arena, 3 * raw.size + 1, 1);
     size_t n = 0;
 
     if (to == NULL)
@@ -73,8 +74,8 @@ static lb_status discover_escape(lb_str raw, lb_arena *arena, lb_str *out, lb_er
         } else {
             size = 1;
             to[n++] = '%';
-            to[n++] = digits[(uint8_t)raw.at[i] >> 4];
-            to[n++] = digits[raw.at[i] & 15];
+            to[n++] = discover_digits[(uint8_t)raw.at[i] >> 4];
+            to[n++] = discover_digits[raw.at[i] & 15];
         }
         i += size;
     }
@@ -90,20 +91,26 @@ lb_status lb_map_name_of(lb_str raw, lb_arena *arena, lb_str *out, lb_error *err
     return LB_OK;
 }
 
-static lb_status discover_file(const char *root, const lb_walk_file *from, lb_arena *arena, lb_data_file *out,
-                               lb_error *err)
+const char *lb_data_file_path(const char *root, const lb_data_file *file, lb_arena *arena)
 {
-    lb_str raw = from->rel_path;
-    char *name = lb_arena_copy(arena, raw);
+    const char *name = lb_arena_copy(arena, file->rel_path_raw.size != 0 ? file->rel_path_raw : file->rel_path);
 
-    *out =
-        (lb_data_file){ .rel_path = raw, .size = from->size, .mtime_ns = from->mtime_ns, .ctime_ns = from->ctime_ns };
-    out->path = name == NULL ? NULL : lb_path_join(arena, root, name);
-    if (out->path == NULL)
+    return name == NULL ? NULL : lb_path_join(arena, root, name);
+}
+
+/* Every byte as %XX. */
+static lb_status discover_escape_all(lb_str raw, lb_arena *arena, lb_str *out, lb_error *err)
+{
+    char *to = raw.size > SIZE_MAX / 4 ? NULL : lb_arena_alloc(arena, 3 * raw.size + 1, 1);
+
+    if (to == NULL)
         return lb_arena_fail(arena, err);
-    LB_TRY(lb_map_name_of(raw, arena, &out->rel_path, err));
-    if (out->rel_path.at != raw.at)
-        out->rel_path_raw = raw;
+    for (size_t i = 0; i < raw.size; i++) {
+        to[3 * i] = '%';
+        to[3 * i + 1] = discover_digits[(uint8_t)raw.at[i] >> 4];
+        to[3 * i + 2] = discover_digits[raw.at[i] & 15];
+    }
+    *out = (lb_str){ to, 3 * raw.size };
     return LB_OK;
 }
 
@@ -112,26 +119,65 @@ static int discover_order(const void *a, const void *b)
     return lb_str_compare(((const lb_data_file *)a)->rel_path, ((const lb_data_file *)b)->rel_path);
 }
 
-lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_arena *arena,
-                      lb_data_file **files, size_t *count, lb_error *err)
+static lb_status discover_clash(const lb_data_file *file, lb_error *err)
+{
+    return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                   "two files would both be called %.*s in the map: one name is not UTF-8",
+                   (int)LB_MIN(file->rel_path.size, 200), file->rel_path.at);
+}
+
+lb_status lb_data_file_check_name(const lb_data_file *file, lb_error *err)
+{
+    lb_arena arena;
+    lb_data_file plain = *file;
+
+    if (file->rel_path_raw.size == 0)
+        return LB_OK;
+    lb_arena_init(&arena, NULL);
+    lb_status status = lb_map_name_of(file->rel_path_raw, &arena, &plain.rel_path, err);
+    if (status == LB_OK && !lb_str_equal(plain.rel_path, file->rel_path))
+        status = discover_clash(&plain, err);
+    lb_arena_free(&arena);
+    return status;
+}
+
+/* Put the files in the order of their names in the map. An escaped name may be another file's own: `*clashes`. */
+static lb_status discover_sort(lb_file_list *list, bool rename, bool *clashes, lb_error *err)
+{
+    *clashes = false;
+    qsort(list->files, list->count, sizeof *list->files, discover_order);
+    for (size_t i = 1; i < list->count; i++) {
+        lb_data_file *one = &list->files[i - 1], *other = &list->files[i];
+        if (!lb_str_equal(one->rel_path, other->rel_path))
+            continue;
+        if (!rename)
+            return discover_clash(one, err);
+        lb_data_file *odd = one->rel_path_raw.size != 0 ? one : other;
+        LB_TRY(discover_escape_all(odd->rel_path_raw, &list->names, &odd->rel_path, err));
+        *clashes = true;
+    }
+    return LB_OK;
+}
+
+lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_file_list *out,
+                      lb_error *err)
 {
     discover d = { cx, options };
-    lb_walk_options walk = { .hidden = options->hidden, .want = discover_wants, .user = &d };
-    lb_walk_file *found;
+    const lb_walk_options walk = { .hidden = options->hidden, .want = discover_wants, .user = &d };
+    bool odd = false, clashes = false;
 
-    LB_TRY(lb_walk(cx, root, &walk, arena, &found, count, err));
-    *files = lb_arena_alloc(arena, *count, sizeof **files);
-    if (*files == NULL)
-        return lb_arena_fail(arena, err);
-    for (size_t i = 0; i < *count; i++)
-        LB_TRY(discover_file(root, &found[i], arena, &(*files)[i], err));
-    if (*count != 0)
-        qsort(*files, *count, sizeof **files, discover_order);
-    /* An escaped name may be another file's own. */
-    for (size_t i = 1; i < *count; i++)
-        if (lb_str_equal((*files)[i].rel_path, (*files)[i - 1].rel_path))
-            return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
-                           "two files would both be called %.*s in the map: one name is not UTF-8",
-                           (int)LB_MIN((*files)[i].rel_path.size, 200), (*files)[i].rel_path.at);
-    return LB_OK;
+    LB_TRY(lb_walk(cx, root, &walk, out, err));
+    for (size_t i = 0; i < out->count; i++) {
+        lb_data_file *file = &out->files[i];
+        lb_str raw = file->rel_path;
+        LB_TRY(lb_map_name_of(raw, &out->names, &file->rel_path, err));
+        if (file->rel_path.at != raw.at) {
+            file->rel_path_raw = raw;
+            odd = true;
+        }
+    }
+    if (!odd)
+        return LB_OK;
+    LB_TRY(discover_sort(out, options->record_clashes, &clashes, err));
+    return clashes ? discover_sort(out, false, &clashes, err) : LB_OK;
 }

@@ -127,7 +127,8 @@ VERBS = [v for v in complete("") if not v.startswith(":")] if os.path.exists(LAK
 
 
 def test_verbs_are_those_of_this_version():
-    assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "count", "schema", "stats", "formats", "help", "version"]
+    assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "take", "sample", "shuffle", "splits",
+                     "count", "schema", "stats", "formats", "help", "version"]
 
 
 @pytest.mark.parametrize("verb", VERBS + ["a.csv"])
@@ -161,12 +162,13 @@ def test_manual_is_well_formed():
 
 @pytest.fixture
 def data(tmp_path):
-    """What the examples of help and manual speak of: data.csv, a.csv, b.csv, and data/ with eu/2024.csv."""
+    """What the examples of help and manual speak of: data.csv, a.csv, b.csv, rows.txt, and data/ with eu/2024.csv."""
     rows = "".join("%d,%d.5\n" % (i, i) for i in range(100))
     for name in ("data.csv", "a.csv", "b.csv", "data/one.csv", "data/eu/2024.csv"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("id,price\n" + rows)
+    (tmp_path / "rows.txt").write_text("17\n3-9\n17\n")
     return tmp_path
 
 

@@ -364,6 +364,62 @@ static lb_status job_arrow(lb_context *cx, lb_error *err)
     return read_as(cx, "arrow", false, err);
 }
 
+static bool count_part(void *user, const lb_part *part)
+{
+    *(size_t *)user += part->blocks;
+    return true;
+}
+
+/* Scattered rows in each way: as batches, as bytes, explained. */
+static lb_status take_rows(lb_context *cx, lb_table *table, lb_error *err)
+{
+    static const uint64_t rows[] = { 59, 3, 3, 41, 8 };
+    const lb_take take = { .struct_size = sizeof take, .rows = rows, .count = 5 };
+    const lb_take shuffle = {
+        .struct_size = sizeof shuffle, .shuffled = true, .sorted = true, .seed = 1, .count = UINT64_MAX
+    };
+    struct ArrowArrayStream stream = { .release = NULL };
+    uint64_t n = 0;
+    size_t bytes = 0, blocks = 0;
+    lb_status status = lb_table_take(table, &take, &stream, err);
+    if (status == LB_OK)
+        status = lb_print(cx, &stream, "csv", NULL, count_bytes, &bytes, &n, err);
+    if (status == LB_OK)
+        assert_int_equal(n, 5);
+    if (status == LB_OK)
+        status = lb_table_take_raw(table, &shuffle, count_bytes, &bytes, err);
+    if (status == LB_OK)
+        status = lb_table_take_explain(table, &shuffle, count_part, &blocks, err);
+    if (status == LB_OK)
+        assert_int_equal(blocks, 5 + 3);
+    return status;
+}
+
+static lb_status split_files(lb_table *table, lb_error *err)
+{
+    lb_split split = { .struct_size = sizeof split };
+    lb_splits *splits = NULL;
+    lb_status status = lb_table_splits(table, 200, &splits, err);
+    if (status == LB_OK)
+        status = lb_splits_at(splits, 0, &split, err);
+    if (status == LB_OK)
+        status = lb_splits_check(splits, err);
+    lb_splits_free(splits);
+    return status;
+}
+
+static lb_status job_take(lb_context *cx, lb_error *err)
+{
+    lb_table *table = NULL;
+    lb_status status = lb_open(cx, folder, NULL, &table, err);
+    if (status == LB_OK)
+        status = take_rows(cx, table, err);
+    if (status == LB_OK)
+        status = split_files(table, err);
+    lb_close(table);
+    return status;
+}
+
 static lb_status use_file(lb_table *table, lb_error *err)
 {
     const lb_slice slice = { .struct_size = sizeof slice, .offset = 9, .limit = 3 };
@@ -547,7 +603,8 @@ static void test_map(void **state)
 
 static void test_read(void **state)
 {
-    static const job_fn jobs[] = { job_read_map, job_csv, job_ndjson, job_table, job_arrow, job_file, job_doctor };
+    static const job_fn jobs[] = { job_read_map, job_csv,  job_ndjson, job_table,
+                                   job_arrow,    job_file, job_take,   job_doctor };
     (void)state;
     with_map();
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {

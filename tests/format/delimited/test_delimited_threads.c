@@ -91,7 +91,8 @@ static size_t put_value(const style *s, unsigned kind, char *out)
         (void)snprintf(value, sizeof value, "2024-%02u-%02u", a % 12 + 1, b + 1);
         break;
     case 3:
-        (void)snprintf(value, sizeof value, "2024-01-%02u %02u:00:0%u%s", b + 1, a % 24, a % 10, a % 7 == 0 ? ".25" : "");
+        (void)snprintf(value, sizeof value, "2024-01-%02u %02u:00:0%u%s", b + 1, a % 24, a % 10,
+                       a % 7 == 0 ? ".25" : "");
         break;
     case 4:
         (void)snprintf(value, sizeof value, "%s", a % 2 == 0 ? "true" : "False");
