@@ -19,7 +19,10 @@ LARGEST = "flights-200k.json"
 
 
 def rows_of(path):
-    document = read(path.read_text(encoding="utf-8-sig"))
+    text = path.read_text(encoding="utf-8-sig")
+    if path.suffix == ".ndjson":
+        return [read(line) for line in text.splitlines()]
+    document = read(text)
     return document if isinstance(document, list) and not isinstance(document, Object) else [document]
 
 
@@ -68,7 +71,7 @@ def test_through_a_map(lake, threads):
     run("map", lake.folder, "-q", "--stride", str(STRIDE), "-j", str(threads))
     check_all(lake, "-j", str(threads))
     check_ranges(lake, 4, "-j", str(threads))
-    assert run("count", lake.folder / LARGEST).strip() == b"231083"
+    assert int(run("count", lake.folder / LARGEST)) == 200000
 
 
 def test_maps_are_the_same_for_any_threads(lake):
