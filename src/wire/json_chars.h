@@ -23,12 +23,17 @@ static inline bool lb_json_in_scalar(uint8_t c)
     return (lb_json_bytes[c] & (LB_JSON_BLANK_BIT | LB_JSON_SHAPE_BIT)) == 0;
 }
 
-/* The first position from `at` on that holds no blank; `size` where none is. */
-static inline size_t lb_json_pass_blanks(const uint8_t *data, size_t at, size_t size)
+/* The first byte from p on that is no blank, or `end`; p is before it. Reads up to LB_JSON_PADDING behind the end. */
+const uint8_t *lb_json_pass_run(const uint8_t *p, const uint8_t *end);
+
+/* The same, where mostly no blank stands, or one. */
+static inline const uint8_t *lb_json_pass_blanks(const uint8_t *p, const uint8_t *end)
 {
-    while (at < size && lb_json_is_blank(data[at]))
-        at++;
-    return at;
+    if (p >= end || *p > ' ')
+        return p;
+    if (*p == ' ' && p + 1 < end && p[1] > ' ')
+        return p + 1;
+    return lb_json_pass_run(p, end);
 }
 
 #endif

@@ -77,31 +77,34 @@ static bool json_wrong(lb_json_cursor *c, lb_json_reason reason, const uint8_t *
 
 /* ---------------------------------------------------------------- blanks */
 
-/* Indents are runs of spaces, often long. */
-static const uint8_t *json_blanks_run(const uint8_t *p, const uint8_t *end)
+/* Line ends and indents make runs, so 16 bytes are looked at at once. */
+const uint8_t *lb_json_pass_run(const uint8_t *p, const uint8_t *end)
 {
-    while (p < end && lb_json_is_blank(*p)) {
-        p++;
 #if defined(__SSE2__)
-        while (end - p >= 16) {
-            __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
-            if (_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '))) != 0xffff)
-                break;
-            p += 16;
-        }
-#endif
-    }
-    return p;
-}
+    const __m128i space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t');
+    const __m128i lf = _mm_set1_epi8('\n'), cr = _mm_set1_epi8('\r');
 
-JSON_INLINE const uint8_t *json_blanks(const uint8_t *p, const uint8_t *end)
-{
-    return p < end && *p <= ' ' ? json_blanks_run(p, end) : p;
+    for (; p < end; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i blank = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, space), _mm_cmpeq_epi8(v, lf)),
+                                     _mm_or_si128(_mm_cmpeq_epi8(v, tab), _mm_cmpeq_epi8(v, cr)));
+        unsigned others = (unsigned)_mm_movemask_epi8(blank) ^ 0xffff;
+        if (others != 0) {
+            p += __builtin_ctz(others);
+            break;
+        }
+    }
+    return p < end ? p : end;
+#else
+    while (p < end && lb_json_is_blank(*p))
+        p++;
+    return p;
+#endif
 }
 
 lb_json_kind lb_json_peek_on(lb_json_cursor *c)
 {
-    c->p = json_blanks(c->p, c->end);
+    c->p = lb_json_pass_blanks(c->p, c->end);
     if (c->p >= c->end) {
         (void)json_bad(c, LB_JSON_CUT, c->end);
         return LB_JSON_NOTHING;
@@ -499,10 +502,10 @@ JSON_INLINE const uint8_t *json_key(lb_json_cursor *c, const uint8_t *p, lb_json
     p = json_text(c, p, key);
     if (p == NULL)
         return NULL;
-    p = json_blanks(p, c->end);
+    p = lb_json_pass_blanks(p, c->end);
     if (p >= c->end || *p != ':')
         return json_wrong(c, LB_JSON_NO_COLON, p), NULL;
-    return json_blanks(p + 1, c->end);
+    return lb_json_pass_blanks(p + 1, c->end);
 }
 
 static bool json_enter(lb_json_cursor *c, uint8_t bracket)
@@ -512,7 +515,7 @@ static bool json_enter(lb_json_cursor *c, uint8_t bracket)
     if (c->depth >= LB_JSON_DEPTH)
         return json_bad(c, LB_JSON_TOO_DEEP, c->p);
     c->depth++;
-    c->p = json_blanks(c->p + 1, c->end);
+    c->p = lb_json_pass_blanks(c->p + 1, c->end);
     return true;
 }
 
@@ -538,14 +541,14 @@ bool lb_json_object(lb_json_cursor *c, lb_json_text *key)
 
 bool lb_json_member(lb_json_cursor *c, lb_json_text *key)
 {
-    const uint8_t *p = json_blanks(c->p, c->end);
+    const uint8_t *p = lb_json_pass_blanks(c->p, c->end);
 
     if (p >= c->end || *p != ',') {
         if (p < c->end && *p == '}')
             return json_leave(c, p);
         return json_wrong(c, LB_JSON_NO_COMMA, p);
     }
-    p = json_key(c, json_blanks(p + 1, c->end), key);
+    p = json_key(c, lb_json_pass_blanks(p + 1, c->end), key);
     if (p == NULL)
         return false;
     c->p = p;
@@ -563,14 +566,14 @@ bool lb_json_array(lb_json_cursor *c)
 
 bool lb_json_item(lb_json_cursor *c)
 {
-    const uint8_t *p = json_blanks(c->p, c->end);
+    const uint8_t *p = lb_json_pass_blanks(c->p, c->end);
 
     if (p >= c->end || *p != ',') {
         if (p < c->end && *p == ']')
             return json_leave(c, p);
         return json_wrong(c, LB_JSON_NO_COMMA, p);
     }
-    c->p = json_blanks(p + 1, c->end);
+    c->p = lb_json_pass_blanks(p + 1, c->end);
     return true;
 }
 
@@ -636,7 +639,7 @@ static const uint8_t *json_skip_nested(lb_json_cursor *c, const uint8_t *p)
             const bool object = *p == '{';
             if (!json_push(c, &stack, object, p))
                 return NULL;
-            p = json_blanks(p + 1, end);
+            p = lb_json_pass_blanks(p + 1, end);
             if (p < end && *p == (object ? '}' : ']')) {
                 c->depth--;
                 p++;
@@ -652,10 +655,10 @@ static const uint8_t *json_skip_nested(lb_json_cursor *c, const uint8_t *p)
         for (;;) {
             if (c->depth == outer)
                 return p;
-            p = json_blanks(p, end);
+            p = lb_json_pass_blanks(p, end);
             const bool object = json_in_object(c, &stack);
             if (p < end && *p == ',') {
-                p = json_blanks(p + 1, end);
+                p = lb_json_pass_blanks(p + 1, end);
                 if (object && (p = json_key(c, p, &key)) == NULL)
                     return NULL;
                 break;
@@ -737,7 +740,7 @@ bool lb_json_finish(lb_json_cursor *c)
 {
     if (c->reason != LB_JSON_GOOD)
         return false;
-    c->p = json_blanks(c->p, c->end);
+    c->p = lb_json_pass_blanks(c->p, c->end);
     return c->p >= c->end || json_bad(c, LB_JSON_BEHIND, c->p);
 }
 

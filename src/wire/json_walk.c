@@ -219,7 +219,7 @@ static lb_json_step walk_at_end(lb_json_walk *w)
 WALK_INLINE lb_json_step walk_begin(lb_json_walk *w)
 {
     for (;;) {
-        const size_t at = lb_json_pass_blanks(w->data, w->at, w->size);
+        const size_t at = (size_t)(lb_json_pass_blanks(w->data + w->at, w->data + w->size) - w->data);
         if (at == w->size)
             return walk_at_end(w);
         if ((w->state == WALK_LINES || w->state == WALK_ELEMENT || (w->state == WALK_FIRST && w->data[at] != ']')) &&
