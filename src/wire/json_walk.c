@@ -1,6 +1,10 @@
 /* Values of a text one after the other. Between them every byte is looked at; a value that begins with a bracket is passed by
  * the index: brackets outside strings are counted until they balance. The index is of the text from a place outside strings on,
  * so it never has to be told in what state it begins. */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "wire/json_chars.h"
 #include "wire/json_index.h"
 #include "wire/json_text.h"
@@ -163,14 +167,34 @@ static lb_json_step walk_cut(lb_json_walk *w, size_t from)
     return walk_bad(w, LB_JSON_CUT, from, w->size);
 }
 
+/* The end of what begins at `from` and is a number or a word, as far as its bytes tell. */
+WALK_INLINE size_t walk_scalar_end(const lb_json_walk *w, size_t from)
+{
+    size_t stop = from + 1;
+
+#if defined(__SSE2__)
+    /* Commas, colons, quotes, brackets, and all below `!`; few of the last are no blanks, and those the loop below passes. */
+    const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(w->data + stop)), low = _mm_set1_epi8(' ');
+    const __m128i braces = _mm_or_si128(v, low);
+    __m128i found = _mm_or_si128(_mm_cmpeq_epi8(_mm_max_epu8(v, low), low), _mm_cmpeq_epi8(v, _mm_set1_epi8(',')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(braces, _mm_set1_epi8('}')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(braces, _mm_set1_epi8('{')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(v, _mm_set1_epi8(':')));
+    found = _mm_or_si128(found, _mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+    const unsigned mask = (unsigned)_mm_movemask_epi8(found);
+    stop += mask != 0 ? (size_t)__builtin_ctz(mask) : 16;
+#endif
+    while (stop < w->size && lb_json_in_scalar(w->data[stop]))
+        stop++;
+    return stop < w->size ? stop : w->size;
+}
+
 /* A number or a word: up to a byte that cannot be one of theirs. At the end of the text it may be cut: for certain where an array
  * is still open, and otherwise where it is not whole as it stands. */
 static lb_json_step walk_scalar(lb_json_walk *w, size_t from)
 {
-    size_t stop = from + 1;
+    const size_t stop = walk_scalar_end(w, from);
 
-    while (stop < w->size && lb_json_in_scalar(w->data[stop]))
-        stop++;
     if (stop == w->size) {
         lb_json_cursor c = lb_json_cursor_over(w->data + from, w->data + w->size);
         if (!w->end || w->state != WALK_LINES || !lb_json_skip(&c, NULL))
