@@ -1,12 +1,13 @@
-"""Measure JSON files, as lines and as one array: their structure, maps, decoding and slices, against the machine's limit and
-other tools.
+"""Measure JSON files, as lines and as one array: their structure, maps, decoding and slices, against the machine's
+limit and other tools.
 
     bench/bench_json.py [--size 1G] [--runs 9] [--threads N] [--json FILE] [--folder DIR]
 
-The same rows stand in two files: an object on each line, and one array in a single line (bench/bench_json_rows.c). Structure
-is measured in process (bench/bench_json_walk.c, the target lakebed_bench_json of the build): reading, UTF-8, values, checkpoints
-with their lines. Times of the command are those of the whole process. Every work is measured as wall time and as processor
-time; ratios are of the latter where one thread works, since others may be at work on the machine. Works take turns.
+The same rows stand in two files: an object on each line, and one array in a single line (bench/bench_json_rows.c).
+Structure is measured in process (bench/bench_json_walk.c, the target lakebed_bench_json of the build): reading, UTF-8,
+values, checkpoints with their lines. Times of the command are those of the whole process. Every work is measured as
+wall time and as processor time; ratios are of the latter but for slices, since others may be at work on the machine.
+Works take turns.
 """
 
 import argparse
@@ -25,13 +26,15 @@ LAYOUTS = {"lines": "ndjson", "array": "json"}
 STRIDES = (65536, 4096)
 COUNT = 100
 LIMIT = bench_run.LIMIT
-# One command: seconds, processor seconds, KiB at its peak. The peak of a process begins with that of the one it was forked
-# from, so a small one comes between.
+# One command: seconds, processor seconds, KiB at its peak. The peak of a process begins with that of the one it was
+# forked from, so a small one comes between.
 MEASURE = """import os, sys, time
 started = time.perf_counter()
-pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[null])
 _, status, usage = os.wait4(pid, 0)
-print(os.waitstatus_to_exitcode(status), time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)"""
+took = time.perf_counter() - started
+print(os.waitstatus_to_exitcode(status), took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)"""
 
 
 def arguments():
@@ -48,9 +51,7 @@ def arguments():
 
 def cost(command):
     """Wall seconds, processor seconds and KiB of a command that must succeed."""
-    out = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURE, *map(str, command)], check=True, capture_output=True,
-                         text=True)
-    status, wall, cpu, kib = out.stdout.split()
+    status, wall, cpu, kib = bench_run.output([sys.executable, "-I", "-S", "-c", MEASURE, *map(str, command)]).split()
     if status != "0":
         sys.exit("%s: status %s" % (command, status))
     return float(wall), float(cpu), int(kib)
@@ -75,9 +76,12 @@ class Works:
         return statistics.median(c[what] for c in self.costs[name])
 
     def figures(self):
-        return {name: {key: {"median": statistics.median(c[i] for c in costs), "min": min(c[i] for c in costs),
-                             "max": max(c[i] for c in costs)} for i, key in enumerate(("wall", "cpu", "kib"))} | {"runs": len(costs)}
-                for name, costs in self.costs.items()}
+        out = {}
+        for name, costs in self.costs.items():
+            out[name] = {"runs": len(costs)}
+            for key, values in zip(("wall", "cpu", "kib"), zip(*costs)):
+                out[name][key] = {"median": statistics.median(values), "min": min(values), "max": max(values)}
+        return out
 
 
 def make_files(args, folder):
@@ -113,8 +117,9 @@ def add_lakebed(works, args, walker, layout, path, rows, lakes, anew):
               [args.lakebed, "slice", mapped, "--to", "arrows", "-j", "1", "--columns", "id,price"])
     for stride, lake in lakes.items():
         for where, first in (("start", 0), ("end", rows - COUNT)):
-            command = [args.lakebed, "slice", lake / path.name, "--offset", str(first), "--limit", str(COUNT), "--to", "csv"]
-            works.add(name + "slice at the %s, stride %d" % (where, stride), command, slow=False)
+            works.add(name + "slice at the %s, stride %d" % (where, stride),
+                      [args.lakebed, "slice", lake / path.name, "--offset", str(first), "--limit", str(COUNT), "--to", "csv"],
+                      slow=False)
 
 
 def add_peers(works, layout, path, rows):
@@ -149,31 +154,30 @@ def measure(args, folder):
 
 # ---- telling
 
-def against(works, layout, work):
-    """What a work is held against: names of other works of the same run."""
+def others(works, layout, work):
+    """The works of the same run that one of ours is held against."""
     if work == "structure":
         return [LIMIT]
-    tools = ["%s: %s, %s" % (layout, tool, kind) for tool in ("duckdb", "polars") for kind in ("bounds", "decode", "slice at the end")]
-    kind = "slice at the end" if work.startswith("slice") else "bounds" if work.startswith("map") else "decode"
-    return [name for name in tools if name.endswith(kind) and name in works.works]
+    kinds = {"slice": "slice at the end", "map": "bounds", "decode": "decode"}
+    kind = next((kind for word, kind in kinds.items() if work.startswith(word)), None)
+    return [name for name in works.works if name in ["%s: %s, %s" % (layout, tool, kind) for tool in ("duckdb", "polars")]]
+
+
+def row(works, figures, name):
+    wall, cpu, kib = (works.median(name, i) for i in range(3))
+    layout, _, work = name.partition(": ")
+    size = figures["bytes"].get("lines" if name == LIMIT else layout, 0)
+    what = 0 if "slice" in work else 1
+    held = min(((works.median(other, what), other) for other in others(works, layout, work)), default=None)
+    return [name, bench_run.duration(wall), bench_run.duration(cpu),
+            bench_run.rate(size, cpu) if size and "slice" not in work else "", "%.0f MiB" % (kib / 1024),
+            "%s: %s" % (held[1], bench_run.duration(held[0])) if held else "",
+            "%.2f ×" % (held[0] / (wall, cpu)[what]) if held else ""]
 
 
 def table(works, figures):
-    lines = [["work", "wall", "processor", "GB/s of processor time", "peak", "held against", "as fast"], ["---"] * 7]
-    for name in works.works:
-        wall, cpu, kib = (works.median(name, i) for i in range(3))
-        layout, _, work = name.partition(": ")
-        if name == LIMIT:
-            layout, work = "lines", ""
-        size = figures["bytes"].get(layout, 0)
-        what = 0 if work.startswith("slice") else 1
-        others = [(works.median(o, what), o) for o in against(works, layout, work)] if work and "," not in layout and \
-            not any(t in work for t in ("duckdb", "polars")) else []
-        best = min(others) if others else None
-        rate = "%.2f" % (size / cpu / 1e9) if size and not work.startswith("slice") and "slice" not in work else ""
-        lines.append([name, bench_run.duration(wall), bench_run.duration(cpu), rate, "%.0f MiB" % (kib / 1024),
-                      "%s: %s" % (best[1], bench_run.duration(best[0])) if best else "",
-                      "%.2f ×" % (best[0] / (wall if what == 0 else cpu)) if best else ""])
+    lines = [["work", "wall", "processor", "of processor time", "peak", "held against", "as fast"], ["---"] * 7]
+    lines += [row(works, figures, name) for name in works.works]
     return "\n".join("| %s |" % " | ".join(line) for line in lines)
 
 
