@@ -117,9 +117,8 @@ def add_lakebed(works, args, walker, layout, path, rows, lakes, anew):
               [args.lakebed, "slice", mapped, "--to", "arrows", "-j", "1", "--columns", "id,price"])
     for stride, lake in lakes.items():
         for where, first in (("start", 0), ("end", rows - COUNT)):
-            works.add(name + "slice at the %s, stride %d" % (where, stride),
-                      [args.lakebed, "slice", lake / path.name, "--offset", str(first), "--limit", str(COUNT), "--to", "csv"],
-                      slow=False)
+            command = [args.lakebed, "slice", lake / path.name, "--offset", str(first), "--limit", str(COUNT)]
+            works.add(name + "slice at the %s, stride %d" % (where, stride), [*command, "--to", "csv"], slow=False)
 
 
 def add_peers(works, layout, path, rows):
@@ -160,7 +159,8 @@ def others(works, layout, work):
         return [LIMIT]
     kinds = {"slice": "slice at the end", "map": "bounds", "decode": "decode"}
     kind = next((kind for word, kind in kinds.items() if work.startswith(word)), None)
-    return [name for name in works.works if name in ["%s: %s, %s" % (layout, tool, kind) for tool in ("duckdb", "polars")]]
+    names = ["%s: %s, %s" % (layout, tool, kind) for tool in ("duckdb", "polars")]
+    return [name for name in names if name in works.works]
 
 
 def row(works, figures, name):

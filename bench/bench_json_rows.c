@@ -1,5 +1,6 @@
-/* Writes a JSON file for the benchmarks: the same bytes for the same size and layout. Rows are about 130 bytes long, half of them
- * keys; every 16th has a string with escapes. `lines`: an object a line; `array`: one array, all in one line.
+/* Writes a JSON file for the benchmarks: the same bytes for the same size and layout. Rows are about 130 bytes long,
+ * half of them keys; every 16th has a string with escapes. `lines`: an object a line; `array`: one array, all in one
+ * line.
  *
  *   bench_json_rows FILE BYTES lines|array      prints the number of rows */
 #include <inttypes.h>

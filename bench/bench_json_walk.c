@@ -1,6 +1,6 @@
-/* The structure of a JSON file, and nothing else: text read in pieces and checked to be UTF-8, values counted, a checkpoint
- * every 65,536 of them, with the line it stands on. What a map does before it looks at values. Prints rows, the sum of the checkpoints'
- * bytes and lines, so that none of the work can be left out, and seconds.
+/* The structure of a JSON file, and nothing else: text read in pieces and checked to be UTF-8, values counted, a
+ * checkpoint every 65,536 of them, with the line it stands on. What a map does before it looks at values. Prints rows,
+ * the sum of the checkpoints' bytes and lines, so that none of the work can be left out, and seconds.
  *
  *   bench_json_walk FILE lines|array|check      check: lines, each visited whole */
 #include <inttypes.h>

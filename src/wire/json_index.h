@@ -29,9 +29,9 @@ typedef struct lb_json_carry {
     bool in_string, escaped; /* `escaped`: the next byte stands behind a backslash that counts */
 } lb_json_carry;
 
-/* Bytes behind a backslash that counts. In a run of backslashes the first, third, fifth … count, each for the byte behind it.
- * Adding the beginning of a run to the run clears it, so one sum takes out all runs that begin on even places: of those the
- * even places count, and of the others the odd ones. */
+/* Bytes behind a backslash that counts. In a run of backslashes the first, third, fifth … count, each for the byte
+ * behind it. Adding the beginning of a run to the run clears it, so one sum takes out all runs that begin on even
+ * places: of those the even places count, and of the others the odd ones. */
 static inline uint64_t lb_json_escaped(uint64_t backslashes, bool *carry)
 {
     const uint64_t even = UINT64_C(0x5555555555555555), first = *carry ? 1 : 0;

@@ -117,7 +117,8 @@ lb_json_kind lb_json_peek_on(lb_json_cursor *c)
 
 /* ---------------------------------------------------------------- strings */
 
-/* The first quote, backslash or control character. What lies behind `end` may be read, and is not looked at by the caller. */
+/* The first quote, backslash or control character. What lies behind `end` may be read, and is not looked at by the
+ * caller. */
 JSON_INLINE const uint8_t *json_plain(const uint8_t *p, const uint8_t *end)
 {
 #if defined(__SSE2__)
@@ -309,7 +310,8 @@ JSON_INLINE uint64_t json_load(const uint8_t *p)
     return v;
 }
 
-/* How many of the eight bytes are digits, before one that is none. A sum or difference that carries spoils bytes above alone. */
+/* How many of the eight bytes are digits, before one that is none. A sum or difference that carries spoils bytes above
+ * alone. */
 JSON_INLINE size_t json_count_digits(uint64_t v)
 {
     uint64_t others = ((v + EACH_BYTE(0x80 - 0x3a)) | (v - EACH_BYTE('0'))) & EACH_BYTE(0x80);
@@ -317,8 +319,8 @@ JSON_INLINE size_t json_count_digits(uint64_t v)
     return others == 0 ? 8 : (size_t)__builtin_ctzll(others) / 8;
 }
 
-/* The value of the first `n` of eight digits. They move to the end, behind bytes of no value; then neighbours are joined, and
- * pairs, and fours. */
+/* The value of the first `n` of eight digits. They move to the end, behind bytes of no value; then neighbours are
+ * joined, and pairs, and fours. */
 JSON_INLINE uint64_t json_value_of(uint64_t v, size_t n)
 {
     if (n == 0)
@@ -400,8 +402,8 @@ JSON_INLINE const uint8_t *json_number_end(lb_json_cursor *c, const uint8_t *p, 
     return p;
 }
 
-/* Numbers of so many digits are read here: integers fit, and doubles are one exact integer divided by another, rounded once
- * (Clinger 1990). The others are left to lb_number_parse. */
+/* Numbers of so many digits are read here: integers fit, and doubles are one exact integer divided by another, rounded
+ * once (Clinger 1990). The others are left to lb_number_parse. */
 #define JSON_SHORT_INT 18
 #define JSON_SHORT_FLOAT 15
 

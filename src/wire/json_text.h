@@ -2,7 +2,8 @@
  *
  *   walking   lb_json_walk finds the values that follow one another in a text, or the elements of one array: where each
  *             begins and ends, from quotes, backslashes and brackets alone, 64 bytes at a time.
- *   visiting  lb_json_cursor goes through one value as it is asked for, member by member, and checks every byte it passes.
+ *   visiting  lb_json_cursor goes through one value as it is asked for, member by member, and checks every byte it
+ * passes.
  *
  *     lb_json_walk_init(&w, LB_JSON_LINES);
  *     lb_json_walk_window(&w, data, size, end, 0);
@@ -16,8 +17,9 @@
  *             … c.reason, c.bad_at
  *     }
  *
- * Both leave the bytes alone and take no memory. All text given must be valid UTF-8 (lb_text and lb_utf8_valid_prefix say
- * so), and LB_JSON_PADDING bytes after it readable; what they hold does not matter. Threads: one at a time on one struct. */
+ * Both leave the bytes alone and take no memory. All text given must be valid UTF-8 (lb_text and lb_utf8_valid_prefix
+ * say so), and LB_JSON_PADDING bytes after it readable; what they hold does not matter. Threads: one at a time on one
+ * struct. */
 #ifndef LB_WIRE_JSON_TEXT_H
 #define LB_WIRE_JSON_TEXT_H
 
@@ -62,8 +64,9 @@ typedef enum lb_json_step {
     LB_JSON_VALUE, /* `start` and `stop` have it */
     LB_JSON_MORE,  /* a longer window is needed, which must begin at `start` or before it */
     LB_JSON_END,   /* no value follows; `start` is the end of the text */
-    LB_JSON_BAD /* `reason` and `bad_at` say what and where; `start` is where the bad value begins, or bad_at between values.
-                    * LB_JSON_CUT: a torn end, and all before it is right as far as it goes. Steps on give the same again */
+    LB_JSON_BAD    /* `reason` and `bad_at` say what and where; `start` is where the bad value begins, or bad_at between
+                    * values. LB_JSON_CUT: a torn end, and all before it is right as far as it goes. Steps on give the
+                    * same again */
 } lb_json_step;
 
 /* Words of the index at a time: 2 KiB of text. */
@@ -90,27 +93,27 @@ typedef struct lb_json_walk {
 
 void lb_json_walk_init(lb_json_walk *w, lb_json_layout layout);
 
-/* Look on in another window, from its position `from` on. The first one: `from` passes over a byte order mark. Later ones, after
- * LB_JSON_MORE: data[from] is the byte that `start` was. `end`: the text ends with the window. */
+/* Look on in another window, from its position `from` on. The first one: `from` passes over a byte order mark. Later
+ * ones, after LB_JSON_MORE: data[from] is the byte that `start` was. `end`: the text ends with the window. */
 void lb_json_walk_window(lb_json_walk *w, const uint8_t *data, size_t size, bool end, size_t from);
 
-/* The next value. Its brackets balance and its strings end; whether it is JSON otherwise is left to the cursor, for a cut
- * value is checked here as far as it goes before more is asked for: what cannot become JSON never asks for the rest of the
- * file. Cost: more than 2 GB/s for rows of 100 bytes; a value that is cut is looked at again from its beginning, so windows
- * should double. */
+/* The next value. Its brackets balance and its strings end; whether it is JSON otherwise is left to the cursor, for a
+ * cut value is checked here as far as it goes before more is asked for: what cannot become JSON never asks for the rest
+ * of the file. Cost: more than 2 GB/s for rows of 100 bytes; a value that is cut is looked at again from its beginning,
+ * so windows should double. */
 lb_json_step lb_json_walk_next(lb_json_walk *w);
 
-/* As `count` calls of lb_json_walk_next or fewer: stops at the first that gives no value. *passed: how many did; `start` and
- * `stop` are then those of the last, unless the answer is another step. count > 0. */
+/* As `count` calls of lb_json_walk_next or fewer: stops at the first that gives no value. *passed: how many did;
+ * `start` and `stop` are then those of the last, unless the answer is another step. count > 0. */
 lb_json_step lb_json_walk_skip(lb_json_walk *w, uint64_t count, uint64_t *passed);
 
-/* Where the next value begins, without looking for its end: LB_JSON_VALUE sets `start` alone, and the next step gives that
- * value. Other answers as of lb_json_walk_next. */
+/* Where the next value begins, without looking for its end: LB_JSON_VALUE sets `start` alone, and the next step gives
+ * that value. Other answers as of lb_json_walk_next. */
 lb_json_step lb_json_walk_begin(lb_json_walk *w);
 
-/* Where a value (LB_JSON_LINES) or an element (the others) is likely to begin, in text cut anywhere: behind a line end, or as
- * in `},{`. `like`: how one begins that is known, up to the end of its first key (`{"id"`); may be empty. SIZE_MAX: no such
- * place. A guess, to be held against a walk from the beginning. */
+/* Where a value (LB_JSON_LINES) or an element (the others) is likely to begin, in text cut anywhere: behind a line end,
+ * or as in `},{`. `like`: how one begins that is known, up to the end of its first key (`{"id"`); may be empty.
+ * SIZE_MAX: no such place. A guess, to be held against a walk from the beginning. */
 size_t lb_json_guess(const uint8_t *data, size_t size, lb_json_layout layout, lb_str like);
 
 /* ---------------------------------------------------------------- visiting */
@@ -170,7 +173,8 @@ static inline lb_json_kind lb_json_peek(lb_json_cursor *c)
 }
 
 /* Enter an object, or go on to its next member: `key` is lent, the cursor stands before the member's value, which the
- * caller must pass with one of these calls. False: the object has ended and the cursor is behind it; or the cursor is bad. */
+ * caller must pass with one of these calls. False: the object has ended and the cursor is behind it; or the cursor is
+ * bad. */
 bool lb_json_object(lb_json_cursor *c, lb_json_text *key);
 bool lb_json_member(lb_json_cursor *c, lb_json_text *key);
 
@@ -181,8 +185,8 @@ bool lb_json_item(lb_json_cursor *c);
 /* Pass a value of the kind that lb_json_peek gave. */
 bool lb_json_string(lb_json_cursor *c, lb_json_text *out);
 /* INT, UINT, BIG (an integer beyond both: `text` has it), FLOAT (also `-0`, as JSON has no other reading of it), or
- * LB_NOT_A_NUMBER with a cursor that is still good: a number too large for a double (`1e999`), which only its text holds.
- * `text` is lent. */
+ * LB_NOT_A_NUMBER with a cursor that is still good: a number too large for a double (`1e999`), which only its text
+ * holds. `text` is lent. */
 lb_number_kind lb_json_number(lb_json_cursor *c, lb_str *text, lb_number *out);
 bool lb_json_word(lb_json_cursor *c); /* true, false, null */
 
@@ -196,8 +200,8 @@ bool lb_json_pass(lb_json_cursor *c, lb_str *span);
 /* Nothing but blanks is left, and no error was met. */
 bool lb_json_finish(lb_json_cursor *c);
 
-/* Decode a string's escapes: the text is written to `out`, which has text->size bytes, for it is never longer. Returns its length.
- * The string came from a good cursor. */
+/* Decode a string's escapes: the text is written to `out`, which has text->size bytes, for it is never longer. Returns
+ * its length. The string came from a good cursor. */
 size_t lb_json_decode(const lb_json_text *text, uint8_t *out);
 
 /* Is the string, decoded, equal to this text? */

@@ -1,6 +1,6 @@
-/* Values of a text one after the other. Between them every byte is looked at; a value that begins with a bracket is passed by
- * the index: brackets outside strings are counted until they balance. The index is of the text from a place outside strings on,
- * so it never has to be told in what state it begins. */
+/* Values of a text one after the other. Between them every byte is looked at; a value that begins with a bracket is
+ * passed by the index: brackets outside strings are counted until they balance. The index is of the text from a place
+ * outside strings on, so it never has to be told in what state it begins. */
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -86,8 +86,8 @@ WALK_INLINE bool walk_block(lb_json_walk *w, size_t at, size_t *block)
     return true;
 }
 
-/* The end of the value that begins at `from` with a bracket. False: not in this window, or a string has a control character,
- * of which there are none in JSON: so an open quote does not swallow what follows it. */
+/* The end of the value that begins at `from` with a bracket. False: not in this window, or a string has a control
+ * character, of which there are none in JSON: so an open quote does not swallow what follows it. */
 WALK_INLINE bool walk_balance(lb_json_walk *w, size_t from, size_t *stop)
 {
     size_t depth = 1, at = from + 1, b;
@@ -173,7 +173,8 @@ WALK_INLINE size_t walk_scalar_end(const lb_json_walk *w, size_t from)
     size_t stop = from + 1;
 
 #if defined(__SSE2__)
-    /* Commas, colons, quotes, brackets, and all below `!`; few of the last are no blanks, and those the loop below passes. */
+    /* Commas, colons, quotes, brackets, and all below `!`; few of the last are no blanks, and those the loop below
+     * passes. */
     const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(w->data + stop)), low = _mm_set1_epi8(' ');
     const __m128i braces = _mm_or_si128(v, low);
     __m128i found = _mm_or_si128(_mm_cmpeq_epi8(_mm_max_epu8(v, low), low), _mm_cmpeq_epi8(v, _mm_set1_epi8(',')));
@@ -189,8 +190,8 @@ WALK_INLINE size_t walk_scalar_end(const lb_json_walk *w, size_t from)
     return stop < w->size ? stop : w->size;
 }
 
-/* A number or a word: up to a byte that cannot be one of theirs. At the end of the text it may be cut: for certain where an array
- * is still open, and otherwise where it is not whole as it stands. */
+/* A number or a word: up to a byte that cannot be one of theirs. At the end of the text it may be cut: for certain
+ * where an array is still open, and otherwise where it is not whole as it stands. */
 static lb_json_step walk_scalar(lb_json_walk *w, size_t from)
 {
     const size_t stop = walk_scalar_end(w, from);
@@ -331,8 +332,8 @@ static size_t guess_indent(const uint8_t *data, size_t at)
     return from > 0 && guess_is_break(data[from - 1]) ? at - from : SIZE_MAX;
 }
 
-/* Is it an element's beginning: a comma stands before it, and a value that ends with a bracket before that? Elements that are
- * no containers are taken where lines begin. */
+/* Is it an element's beginning: a comma stands before it, and a value that ends with a bracket before that? Elements
+ * that are no containers are taken where lines begin. */
 static bool guess_after_comma(const uint8_t *data, size_t at)
 {
     while (at > 0 && lb_json_is_blank(data[at - 1]))
@@ -350,8 +351,8 @@ static bool guess_is_like(const uint8_t *data, size_t size, size_t at, lb_str li
     return like.size <= size - at && (like.size == 0 || memcmp(data + at, like.at, like.size) == 0);
 }
 
-/* A line end has no place inside a string, so one outside of all is known by sight; which line begins a value is not. Lines that
- * begin like the known value are better than others, and less indented ones than more. */
+/* A line end has no place inside a string, so one outside of all is known by sight; which line begins a value is not.
+ * Lines that begin like the known value are better than others, and less indented ones than more. */
 static size_t guess_line(const uint8_t *data, size_t size, lb_str like)
 {
     size_t best = SIZE_MAX, best_indent = SIZE_MAX;

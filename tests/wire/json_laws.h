@@ -1,5 +1,5 @@
-/* What must hold for any JSON text: the walk and the cursor find the rows, values and first error of the slow reader, however
- * the text is cut into windows. For the fuzz target and for texts made at random; REQUIRE is the includer's. */
+/* What must hold for any JSON text: the walk and the cursor find the rows, values and first error of the slow reader,
+ * however the text is cut into windows. For the fuzz target and for texts made at random; REQUIRE is the includer's. */
 #ifndef TESTS_JSON_LAWS_H
 #define TESTS_JSON_LAWS_H
 
@@ -62,8 +62,8 @@ static inline bool check_row(const lb_json_walk *w, size_t base, const slow_json
     return true;
 }
 
-/* Read all in windows that grow by a chunk; `skip` rows are passed over between those that are looked at. One of them may be
- * wrong inside, and the walk then goes on as it can. */
+/* Read all in windows that grow by a chunk; `skip` rows are passed over between those that are looked at. One of them
+ * may be wrong inside, and the walk then goes on as it can. */
 static inline outcome read_windows(const json_laws *in, const slow_json_rows *slow, size_t chunk, uint64_t skip)
 {
     outcome o = { .out = malloc(SLOW_JSON_OUT * (in->size + 1)) };
@@ -125,7 +125,8 @@ static inline void check_read(const json_laws *in, const slow_json_rows *slow, s
     free(o.out);
 }
 
-/* The index by vectors says what the one byte by byte says, and the strings are those of a state that goes byte by byte. */
+/* The index by vectors says what the one byte by byte says, and the strings are those of a state that goes byte by
+ * byte. */
 static inline void check_index(const json_laws *in)
 {
     const size_t blocks = in->size / LB_JSON_BLOCK;

@@ -41,7 +41,8 @@ static inline void slow_json_blanks(slow_json *j)
         j->at++;
 }
 
-/* Values are written as: a letter, what it holds, and for texts their length in front; so that no two are written alike. */
+/* Values are written as: a letter, what it holds, and for texts their length in front; so that no two are written
+ * alike. */
 static inline void slow_put(uint8_t *out, size_t *n, const void *bytes, size_t size)
 {
     if (out == NULL || size == 0)

@@ -1,5 +1,5 @@
-/* JSON text: strings and numbers as Python reads them, errors where they stand, and the laws of json_laws.h with every body
- * that the processor can run. */
+/* JSON text: strings and numbers as Python reads them, errors where they stand, and the laws of json_laws.h with every
+ * body that the processor can run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

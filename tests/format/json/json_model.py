@@ -1,5 +1,5 @@
-"""What JSON files must become: read by Python's module, typed by a second reading of the rules (the rows, columns and values of
-docs/formats/json.md), and compared with what the command prints. For the tests beside this file.
+"""What JSON files must become: read by Python's module, typed by a second reading of the rules (docs/formats/json.md),
+and compared with what the command prints. For the tests beside this file.
 """
 import json
 import os

@@ -180,7 +180,8 @@ def check_file(r, file, *options):
         chosen = [(n, t) for n, t in table.columns if n in columns] if columns else table.columns
         chosen = sorted(chosen, key=lambda c: columns.index(c[0])) if columns else chosen
         select = ["--columns", ",".join(columns)] if columns else []
-        out = run("slice", file.path, "--offset", str(first), "--limit", str(count), "--to", "tagged", *select, *options)
+        where = ["--offset", str(first), "--limit", str(count)]
+        out = run("slice", file.path, *where, "--to", "tagged", *select, *options)
         table.check_rows(first, count, chosen, out)
 
 

@@ -1,5 +1,5 @@
-"""Real data: the JSON files of the package vega-datasets as a lake, against Python's json module; the largest also as lines and
-laid out over many lines.
+"""Real data: the JSON files of the package vega-datasets as a lake, against Python's json module; the largest also as
+lines and laid out over many lines.
 
 Run by pytest; LAKEBED names the command. Skipped where the package is not there (tools/setup.sh --tests).
 """
@@ -55,7 +55,8 @@ def check_ranges(lake, rounds, *options):
     for name, table in lake.tables.items():
         rows = len(table.rows)
         for _ in range(rounds):
-            first = max(0, r.choice([0, rows - 3, rows, r.randrange(rows + 1), STRIDE * r.randrange(1 + rows // STRIDE) - 1]))
+            border = STRIDE * r.randrange(1 + rows // STRIDE) - 1
+            first = max(0, r.choice([0, rows - 3, rows, r.randrange(rows + 1), border]))
             out = run("slice", lake.folder / name, "--offset", str(first), "--limit", "5", "--to", "tagged", *options)
             table.check_rows(first, 5, table.columns, out)
 
