@@ -110,6 +110,10 @@ struct lb_format {
      * `why` gets a sentence. */
     lb_status (*suggest)(lb_reader *reader, char *out, char *why, size_t cap, lb_error *err);
 
+    /* What is wrong behind the last row of an entry, as the survey found it: a file that ends inside a record is read up to
+     * there, and whoever reads on gets this. LB_OK: nothing. NULL: there never is anything. */
+    lb_status (*tail)(const lb_entry *known, lb_error *err);
+
     void (*close)(lb_reader *reader); /* NULL is fine */
 };
 
