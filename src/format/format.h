@@ -31,9 +31,9 @@ typedef struct lb_survey_options {
     /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
     lb_tap_fn tap;
     void *tap_user;
-    size_t chunk; /* bytes read at a time; 0: the format's choice. Results do not depend on it */
+    size_t chunk;   /* bytes read at a time; 0: the format's choice. Results do not depend on it */
     bool rows_only; /* count and place rows: no columns, types or statistics are asked for */
-    size_t part;  /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
+    size_t part;    /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
 } lb_survey_options;
 
 typedef struct lb_wanted {

@@ -125,11 +125,11 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" }, { "arrow", "Arrow IPC" },
-    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" },   
-     { "xlsx", "Excel" },          { "xls", "Excel" },       { "avro", "Avro" },
-    { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "lance", "Lance" },     { "gz", "gzip" },
-    { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },           { "lz4", "lz4" },
+    { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" },     { "arrow", "Arrow IPC" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xlsx", "Excel" },          { "xls", "Excel" },
+    { "avro", "Avro" },       { "orc", "ORC" },          { "msgpack", "MessagePack" }, { "lance", "Lance" },
+    { "gz", "gzip" },         { "zst", "zstd" },         { "bz2", "bzip2" },           { "xz", "xz" },
+    { "lz4", "lz4" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)

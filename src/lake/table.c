@@ -661,6 +661,7 @@ static lb_status table_read_whole(lb_table *t, lb_data **out, lb_error *err)
         status = lb_read_options_set(text, "all-text", NULL, err);
     q.over = text;
     q.whole = true;
+    q.rows_only = true;
     if (status == LB_OK)
         status = lb_data_reopen(t->cx, &q, out, err);
     lb_read_options_free(text);

@@ -87,8 +87,8 @@ static lb_status builder_refuse(const struct ArrowSchema *schema, lb_error *err)
     lb_buf_init(&words, NULL);
     lb_status status = lb_type_words(schema, false, &words, err);
     if (status == LB_OK)
-        status = lb_fail(err, LB_USAGE, LB_NOWHERE, "JSON is not read as %.*s", (int)words.size,
-                         (const char *)words.data);
+        status =
+            lb_fail(err, LB_USAGE, LB_NOWHERE, "JSON is not read as %.*s", (int)words.size, (const char *)words.data);
     lb_buf_free(&words);
     lb_fail_hint(err, "it is read as bool, integers, float32, float64, string, lists, structs and maps of them");
     return status;
@@ -214,8 +214,8 @@ static bool build_offset(js_build *b, js_builder *s, int64_t end)
     const int32_t at = (int32_t)end;
 
     if (end > INT32_MAX)
-        return !build_fails(b, lb_fail(b->err, LB_UNSUPPORTED, LB_NOWHERE,
-                                       "values of one column pass what a batch of rows holds"));
+        return !build_fails(
+            b, lb_fail(b->err, LB_UNSUPPORTED, LB_NOWHERE, "values of one column pass what a batch of rows holds"));
     if (s->offsets.size_bytes == 0) {
         if (!build_room(b, &s->offsets, 4))
             return false;
@@ -280,14 +280,13 @@ static bool build_null(js_build *b, js_builder *s)
     return true;
 }
 
-/* Take the last values back, so that `length` are left. */
+/* Take the last values back, so that `length` are left; also one that was begun only. */
 static void build_truncate(js_builder *s, int64_t length)
 {
-    const int32_t *offsets = (const int32_t *)(const void *)s->offsets.data;
+    const bool any = s->offsets.size_bytes != 0;
+    const int32_t end = any ? ((const int32_t *)(const void *)s->offsets.data)[length] : 0;
 
-    if (length >= s->length)
-        return;
-    for (int64_t i = length; s->nulls != 0 && i < s->length; i++)
+    for (int64_t i = length; i < s->validity.size_bits; i++)
         s->nulls -= !ArrowBitGet(s->validity.buffer.data, i);
     s->validity.size_bits = LB_MIN(s->validity.size_bits, length);
     s->bits.size_bits = LB_MIN(s->bits.size_bits, length);
@@ -299,14 +298,14 @@ static void build_truncate(js_builder *s, int64_t length)
         s->data.size_bytes = length * s->bytes;
         break;
     case BUILD_TEXT:
-        s->data.size_bytes = offsets[length];
-        s->offsets.size_bytes = 4 * (length + 1);
+        s->data.size_bytes = end;
+        s->offsets.size_bytes = any ? 4 * (length + 1) : 0;
         break;
     case BUILD_LIST:
     case BUILD_MAP:
-        s->offsets.size_bytes = 4 * (length + 1);
+        s->offsets.size_bytes = any ? 4 * (length + 1) : 0;
         for (size_t i = 0; i < s->n_children; i++)
-            build_truncate(&s->children[i], offsets[length]);
+            build_truncate(&s->children[i], end);
         break;
     case BUILD_STRUCT:
         for (size_t i = 0; i < s->n_children; i++)
@@ -378,8 +377,7 @@ static bool build_number(js_build *b, js_builder *s, lb_json_cursor *c)
         return false;
     if (s->storage == BUILD_INT)
         return build_put_int(b, s, &v, kind, at);
-    return s->storage == BUILD_UINT ? build_put_uint(b, s, &v, kind, at)
-                                    : build_put_double(b, s, &v, kind, text, at);
+    return s->storage == BUILD_UINT ? build_put_uint(b, s, &v, kind, at) : build_put_double(b, s, &v, kind, text, at);
 }
 
 static bool build_bytes(js_build *b, js_builder *s, const void *p, size_t size)
@@ -514,6 +512,22 @@ static js_builder *build_field(js_build *b, js_builder *s, size_t k, const lb_js
     return number < s->n_named ? s->named[number] : NULL;
 }
 
+/* A value that is not of its column's type does not matter if a later member of the object, whose beginning is `begin`, has the
+ * same key: it is taken back and passed. */
+static bool build_was_replaced(js_build *b, const lb_json_cursor *begin, size_t k)
+{
+    const size_t size = b->replaced.size;
+    const uint8_t *wrong = b->wrong_at;
+    size_t from;
+
+    if (wrong == NULL || b->status != LB_OK || !build_replaced(b, begin, &from))
+        return false;
+    const bool replaced = build_is_replaced(b, from, k);
+    b->replaced.size = size;
+    b->wrong_at = replaced ? NULL : wrong;
+    return replaced;
+}
+
 /* The value at the cursor for a field and those of its name; of equal keys the last one counts. */
 static bool build_fields(js_build *b, js_builder *s, js_builder *field, lb_json_cursor *c, size_t *filled)
 {
@@ -533,6 +547,8 @@ static bool build_fields(js_build *b, js_builder *s, js_builder *field, lb_json_
 
 static bool build_struct(js_build *b, js_builder *s, lb_json_cursor *c, bool top)
 {
+    const lb_json_cursor begin = *c;
+    const size_t size = b->replaced.size;
     lb_json_text key;
     size_t filled = 0, k = 0;
 
@@ -542,7 +558,17 @@ static bool build_struct(js_build *b, js_builder *s, lb_json_cursor *c, bool top
         js_builder *field = build_field(b, s, k, &key);
         if (top && field != NULL)
             b->column = (size_t)(field - s->children);
-        if (!(field == NULL ? build_pass(b, c) : build_fields(b, s, field, c, &filled)))
+        const lb_json_cursor value = *c;
+        if (field == NULL ? build_pass(b, c) : build_fields(b, s, field, c, &filled))
+            continue;
+        if (field == NULL || !build_was_replaced(b, &begin, k))
+            return false;
+        b->replaced.size = size;
+        *c = value;
+        for (js_builder *f = field; f != NULL; f = f->same)
+            build_truncate(f, s->length);
+        filled = SIZE_MAX / 2; /* not known: the fields are looked at one by one */
+        if (!lb_json_skip(c, NULL))
             return false;
     }
     if (c->reason != LB_JSON_GOOD)

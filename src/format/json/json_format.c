@@ -158,15 +158,26 @@ lb_status js_tail(const lb_entry *known, lb_error *err)
 
 static const char *const format_options[] = { "encoding", "types", "all-text", "column", NULL };
 
-#define FORMAT_HANDLER(id, where)                                                                                     \
-    static const char *const id##_extensions[] = { #id, NULL };                                                       \
-    const lb_format lb_format_##id = {                                                                                \
-        .name = #id,           .extensions = id##_extensions, .locator = (where),     .options = format_options,      \
-        .text = true,          .reads_all = true,             .sniff = format_sniff,  .open = format_open,            \
-        .survey = js_survey,   .extend = js_extend,           .scan = js_scan,        .take = js_scan,                \
-        .extents = js_extents, .raw = js_raw,                 .adapt = js_adapt,      .suggest = format_suggest,      \
-        .tail = js_tail,       .close = format_close                                                                  \
-    }
+#define FORMAT_HANDLER(id, where)                                     \
+    static const char *const id##_extensions[] = { #id, NULL };       \
+    const lb_format lb_format_##id = { .name = #id,                   \
+                                       .extensions = id##_extensions, \
+                                       .locator = (where),            \
+                                       .options = format_options,     \
+                                       .text = true,                  \
+                                       .reads_all = true,             \
+                                       .sniff = format_sniff,         \
+                                       .open = format_open,           \
+                                       .survey = js_survey,           \
+                                       .extend = js_extend,           \
+                                       .scan = js_scan,               \
+                                       .take = js_scan,               \
+                                       .extents = js_extents,         \
+                                       .raw = js_raw,                 \
+                                       .adapt = js_adapt,             \
+                                       .suggest = format_suggest,     \
+                                       .tail = js_tail,               \
+                                       .close = format_close }
 
 FORMAT_HANDLER(json, "line");
 FORMAT_HANDLER(jsonl, "line");

@@ -1,4 +1,5 @@
 /* Records of a store, one after the other: the window, the walk over it, and the count of rows and lines. */
+#include "base/utf8.h"
 #include "format/json/json_rows.h"
 
 static const uint8_t records_bom[3] = { 0xEF, 0xBB, 0xBF };
@@ -43,14 +44,17 @@ void js_records_mark(js_records *r)
 
 /* ---------------------------------------------------------------- the window */
 
-/* What of the window is valid text; `end`: nothing can follow it. */
+/* What of the window is valid text; `end`: nothing can follow it. A character that the window cuts is left for the next
+ * one: what is wrong with it must not depend on where the window ends. */
 static size_t records_valid(const js_records *r, bool *end)
 {
     const lb_text *t = &r->text;
     const bool bad = t->bad_at - t->at < t->size;
 
     *end = t->end && (!bad || t->cut_at_end);
-    return bad ? (size_t)(t->bad_at - t->at) : t->size;
+    if (bad)
+        return (size_t)(t->bad_at - t->at);
+    return t->end ? t->size : t->size - lb_utf8_cut_tail(t->data, t->size);
 }
 
 static void records_window(js_records *r, size_t from)
@@ -61,8 +65,8 @@ static void records_window(js_records *r, size_t from)
     lb_json_walk_window(&r->walk, r->text.data, size, end, from);
 }
 
-/* A record that fills the window is looked at again only when the window has doubled. What fails here fails again, with an
- * error, if the record still needs more. */
+/* A record that fills the window is looked at again only when the window has doubled. What fails here fails again, with
+ * an error, if the record still needs more. */
 static void records_double(js_records *r, size_t size)
 {
     while (!r->text.end && r->text.size < size && lb_text_more(&r->text, 0, NULL) == LB_OK)
@@ -193,6 +197,7 @@ static lb_status records_stopped(js_records *r, lb_json_step step, bool *again, 
     if (step != LB_JSON_BAD)
         return LB_OK;
     r->torn = r->walk.reason == LB_JSON_CUT && r->walk.end;
+    r->arrays = r->walk.reason == LB_JSON_BEHIND && r->text.data[r->walk.bad_at] == '[';
     return r->torn ? LB_OK : records_fail(r, r->walk.reason, r->text.data + r->walk.bad_at, (int64_t)r->row, err);
 }
 

@@ -79,8 +79,8 @@ struct js_node {
     uint64_t min_u, max_u;
     double min_f, max_f;
     bool has_false, has_true;
-    bool mixed; /* text, whatever follows: what lies below is not looked at */
-    bool map;   /* an object of many keys: `items` is their values */
+    bool mixed;           /* text, whatever follows: what lies below is not looked at */
+    bool map;             /* an object of many keys: `items` is their values */
     bool bounds;          /* bounds of strings are wanted */
     size_t most_keys;     /* an object of more is a map */
     lb_text_bounds *text; /* of strings; NULL: none so far */
@@ -93,11 +93,11 @@ struct js_node {
 typedef struct js_taker {
     lb_arena *arena;
     lb_buf scratch, replaced;
-    bool text;            /* every column is text: only the keys of rows matter */
-    bool careful;         /* equal keys may come: objects are looked at twice */
-    bool equal_keys;      /* found some without being careful: what was taken in is not to be used */
-    uint64_t object;      /* number of the last one */
-    const uint8_t *base;  /* a byte of the window, and where it stands in the file */
+    bool text;           /* every column is text: only the keys of rows matter */
+    bool careful;        /* equal keys may come: objects are looked at twice */
+    bool equal_keys;     /* found some without being careful: what was taken in is not to be used */
+    uint64_t object;     /* number of the last one */
+    const uint8_t *base; /* a byte of the window, and where it stands in the file */
     uint64_t base_offset;
     const char *const *maps; /* top-level columns that are declared to be maps, ended by NULL; or NULL */
     lb_status status;        /* why it stopped, if the text is good and keys are not equal */
@@ -147,11 +147,12 @@ typedef struct js_records {
     lb_text text;
     lb_json_walk walk;
     lb_context *cx;
-    uint64_t row;     /* of the next record */
-    uint64_t line;    /* physical line at position `counted` */
+    uint64_t row;  /* of the next record */
+    uint64_t line; /* physical line at position `counted` */
     uint64_t counted;
     bool counted_cr;
-    bool torn;        /* the text ends inside the record `row`, which begins at walk.start; see js_records_next */
+    bool torn;   /* the text ends inside the record `row`, which begins at walk.start; see js_records_next */
+    bool arrays; /* another array follows the one that was read: the error says that something does */
     uint64_t mark, mark_offset; /* position behind the marked record; its offset, UINT64_MAX: not asked for yet */
 } js_records;
 

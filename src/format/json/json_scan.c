@@ -61,7 +61,7 @@ static lb_status scan_begin(lb_reader *r, uint64_t block, size_t chunk, js_recor
 
     if (block == UINT64_MAX) {
         LB_TRY(js_records_open(out, r->cx, r->store, r->encoding, LB_JSON_LINES, 0, 0, 1, chunk, err));
-        return js_records_begin(out, !r->lines_only, err);
+        return js_records_begin(out, js_is_array(r->known->locator), err);
     }
     LB_TRY(scan_check_start(r, b, block, err));
     const lb_json_layout layout = js_is_array(r->known->locator) ? LB_JSON_ELEMENTS : LB_JSON_LINES;
@@ -95,8 +95,10 @@ static lb_status scan_fail_value(scan *s, const uint8_t *at, lb_error *err)
     lb_copy_text(shown, sizeof shown, (const char *)at, LB_MIN(left, sizeof shown - 1));
     lb_buf_init(&words, NULL);
     if (lb_type_words(field, false, &words, NULL) == LB_OK)
-        lb_fail(err, LB_CORRUPT, js_records_where(&s->records, at), "column '%s', of type %.*s: what begins with %s "
-                "does not read so", field->name, (int)LB_MIN(words.size, 100), (const char *)words.data, shown);
+        lb_fail(err, LB_CORRUPT, js_records_where(&s->records, at),
+                "column '%s', of type %.*s: what begins with %s "
+                "does not read so",
+                field->name, (int)LB_MIN(words.size, 100), (const char *)words.data, shown);
     lb_buf_free(&words);
     if (s->r->known->total_rows == LB_ROWS_UNKNOWN)
         lb_fail_hint(err, "types come from the first part of the file; --types proven reads all of it first");

@@ -251,7 +251,7 @@ lb_status js_survey_open_records(survey *s, lb_json_layout layout, uint64_t offs
 /* ---------------------------------------------------------------- beginning and ending */
 
 lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena, bool careful,
-                       lb_error *err)
+                          lb_error *err)
 {
     lb_budget *budget = &r->cx->budget;
 
@@ -284,10 +284,10 @@ void js_survey_free(survey *s)
     lb_block_builder_free(&s->blocks);
 }
 
-static lb_status survey_once(survey *s, lb_error *err)
+static lb_status survey_once(survey *s, bool may_array, lb_error *err)
 {
     LB_TRY(js_survey_open_records(s, LB_JSON_LINES, 0, 1, err));
-    LB_TRY(js_records_begin(&s->records, !s->r->lines_only, err));
+    LB_TRY(js_records_begin(&s->records, may_array && !s->r->lines_only, err));
     s->array = s->records.walk.layout != LB_JSON_LINES;
     return survey_rows(s, err);
 }
@@ -305,16 +305,23 @@ static lb_status survey_end(survey *s, lb_status status, lb_entry *out, lb_error
 
 lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err)
 {
+    bool careful = false, may_array = true;
     uint64_t tapped_to = 0;
     survey s;
 
-    /* A second time where keys of one object are equal: few files have that, and looking out for it is slow. */
-    for (bool careful = false;; careful = true) {
-        lb_status status = js_survey_begin(&s, r, options, arena, careful, err);
+    /* Once more where keys of one object are equal, for few files have that and looking out for it is slow; and where several
+     * arrays follow one another, which are then values as others. */
+    for (;;) {
+        lb_error failure = LB_ERROR_INIT;
+        lb_status status = js_survey_begin(&s, r, options, arena, careful, &failure);
         s.tapped_to = tapped_to;
         if (status == LB_OK)
-            status = survey_once(&s, err);
-        const bool again = status == LB_OK && s.taker.equal_keys;
+            status = survey_once(&s, may_array, &failure);
+        const bool arrays = status == LB_CORRUPT && s.records.arrays, again = arrays || s.taker.equal_keys;
+        if (status != LB_OK && !again && err != NULL)
+            *err = failure;
+        may_array &= !arrays;
+        careful |= s.taker.equal_keys;
         tapped_to = s.tapped_to;
         if (!again)
             status = survey_end(&s, status, out, err);
@@ -356,7 +363,7 @@ static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_
     s->rows = state.row;
     s->array = js_is_array(known->locator);
     LB_TRY(js_survey_open_records(s, s->array ? LB_JSON_ELEMENTS : LB_JSON_LINES, b->first_byte[block],
-                               b->first_line[block], err));
+                                  b->first_line[block], err));
     return survey_rows(s, err);
 }
 

@@ -31,8 +31,9 @@ typedef struct survey {
     js_node *open;
     lb_buf closed;
     uint64_t n_closed;
-    lb_buf state, state_more; /* of the rows before the state, for js_extend: in two pieces to be merged, the second may be empty */
-    uint64_t state_row;       /* UINT64_MAX: none */
+    lb_buf state,
+        state_more; /* of the rows before the state, for js_extend: in two pieces to be merged, the second may be empty */
+    uint64_t state_row; /* UINT64_MAX: none */
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
@@ -47,7 +48,7 @@ typedef struct survey {
 } survey;
 
 lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena, bool careful,
-                       lb_error *err);
+                          lb_error *err);
 void js_survey_free(survey *s);
 
 /* Take in the record just read; equal keys end it without an error (s->taker.equal_keys). */

@@ -152,14 +152,14 @@ static lb_status node_become_map(js_node *n, lb_arena *arena, lb_error *err)
 
 /* ---------------------------------------------------------------- merging */
 
-#define NODE_MERGE_RANGE(n, from, kind, min, max, less)            \
-    do {                                                           \
-        if ((from)->seen[kind] == 0)                               \
-            break;                                                 \
-        if ((n)->seen[kind] == 0 || less((from)->min, (n)->min))   \
-            (n)->min = (from)->min;                                \
-        if ((n)->seen[kind] == 0 || less((n)->max, (from)->max))   \
-            (n)->max = (from)->max;                                \
+#define NODE_MERGE_RANGE(n, from, kind, min, max, less)          \
+    do {                                                         \
+        if ((from)->seen[kind] == 0)                             \
+            break;                                               \
+        if ((n)->seen[kind] == 0 || less((from)->min, (n)->min)) \
+            (n)->min = (from)->min;                              \
+        if ((n)->seen[kind] == 0 || less((n)->max, (from)->max)) \
+            (n)->max = (from)->max;                              \
     } while (0)
 
 #define NODE_LESS(a, b) ((a) < (b))
@@ -267,17 +267,17 @@ static bool take_word(js_node *n, lb_json_cursor *c, lb_json_kind kind)
     return lb_json_word(c);
 }
 
-#define TAKE_WIDEN(n, kind, min, max, value, less)      \
-    do {                                                \
-        if ((n)->seen[kind] == 0) {                     \
-            (n)->min = (n)->max = (value);              \
-        } else {                                        \
-            if (less((value), (n)->min))                \
-                (n)->min = (value);                     \
-            if (less((n)->max, (value)))                \
-                (n)->max = (value);                     \
-        }                                               \
-        node_see(n, kind);                              \
+#define TAKE_WIDEN(n, kind, min, max, value, less) \
+    do {                                           \
+        if ((n)->seen[kind] == 0) {                \
+            (n)->min = (n)->max = (value);         \
+        } else {                                   \
+            if (less((value), (n)->min))           \
+                (n)->min = (value);                \
+            if (less((n)->max, (value)))           \
+                (n)->max = (value);                \
+        }                                          \
+        node_see(n, kind);                         \
     } while (0)
 
 static bool take_number(js_node *n, lb_json_cursor *c)
@@ -435,9 +435,10 @@ static bool take_rest_of_map(js_taker *t, js_node *n, lb_json_cursor *c, const l
 /* Where every column is text, what a value is made of does not matter. */
 static bool take_as_text(js_taker *t, js_node *n, lb_json_cursor *c)
 {
-    static const js_kind kinds[] = { [LB_JSON_FALSE] = JS_BOOL,   [LB_JSON_TRUE] = JS_BOOL,
-                                     [LB_JSON_NUMBER] = JS_INT,   [LB_JSON_STRING] = JS_TEXT,
-                                     [LB_JSON_OBJECT] = JS_OBJECT, [LB_JSON_ARRAY_VALUE] = JS_ARRAY };
+    static const js_kind kinds[] = {
+        [LB_JSON_FALSE] = JS_BOOL,  [LB_JSON_TRUE] = JS_BOOL,     [LB_JSON_NUMBER] = JS_INT,
+        [LB_JSON_STRING] = JS_TEXT, [LB_JSON_OBJECT] = JS_OBJECT, [LB_JSON_ARRAY_VALUE] = JS_ARRAY
+    };
     const lb_json_kind kind = lb_json_peek(c);
 
     if (kind == LB_JSON_STRING)
@@ -461,7 +462,7 @@ static bool take_struct(js_taker *t, js_node *n, lb_json_cursor *c, unsigned dep
         js_member *m = take_member(t, n, k, &key, depth);
         if (m == NULL)
             return false;
-        if (m->stamp == object && from == SIZE_MAX) {
+        if (m->stamp == object && !t->careful) { /* being careful and still here: the text is bad further on */
             t->equal_keys = true;
             return false;
         }
@@ -545,7 +546,7 @@ static node_type node_number_type(const js_node *n)
         return NODE_STRING;
     if (n->seen[JS_FLOAT] != 0)
         return n->seen[JS_UINT] == 0 && node_largest_int(n) <= (uint64_t)TYPES_EXACT_IN_DOUBLE ? NODE_FLOAT64
-                                                                                              : NODE_STRING;
+                                                                                               : NODE_STRING;
     if (n->seen[JS_UINT] != 0)
         return n->seen[JS_INT] != 0 && n->min_i < 0 ? NODE_STRING : NODE_UINT64;
     return NODE_INT64;
@@ -618,8 +619,8 @@ static lb_status types_marks(const js_node *n, struct ArrowSchema *out, lb_error
 static lb_status types_fill(const js_node *n, bool text, struct ArrowSchema *out, lb_error *err)
 {
     static const enum ArrowType plain[] = {
-        [NODE_NULL] = NANOARROW_TYPE_NA,       [NODE_BOOL] = NANOARROW_TYPE_BOOL,
-        [NODE_INT64] = NANOARROW_TYPE_INT64,   [NODE_UINT64] = NANOARROW_TYPE_UINT64,
+        [NODE_NULL] = NANOARROW_TYPE_NA,        [NODE_BOOL] = NANOARROW_TYPE_BOOL,
+        [NODE_INT64] = NANOARROW_TYPE_INT64,    [NODE_UINT64] = NANOARROW_TYPE_UINT64,
         [NODE_FLOAT64] = NANOARROW_TYPE_DOUBLE, [NODE_STRING] = NANOARROW_TYPE_STRING,
     };
     const node_type type = text ? NODE_STRING : node_type_of(n);
