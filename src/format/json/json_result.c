@@ -199,6 +199,8 @@ static lb_status result_block(const survey *s, const struct ArrowSchema *schema,
 
     LB_TRY(result_columns(&r, seen, schema));
     const size_t n = r.count;
+    if (n == 0)
+        return LB_OK;
     LB_TRY(lb_buf_reserve(&to->items, n * sizeof *r.items, err));
     LB_TRY(lb_buf_reserve(&to->columns, n * sizeof *r.columns, err));
     r.items = (lb_colstat *)(void *)(to->items.data + to->items.size);
