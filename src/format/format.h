@@ -32,7 +32,7 @@ typedef struct lb_survey_options {
     lb_tap_fn tap;
     void *tap_user;
     size_t chunk;   /* bytes read at a time; 0: the format's choice. Results do not depend on it */
-    bool rows_only; /* count and place rows: no columns, types or statistics are asked for */
+    bool rows_only; /* count and place rows: no columns are asked for, and what is wrong inside rows may pass unseen */
     size_t part;    /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
 } lb_survey_options;
 

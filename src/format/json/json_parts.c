@@ -171,7 +171,7 @@ static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error 
     const survey *part = &((parts_own *)p->own)->survey;
     survey_start *starts = (survey_start *)(void *)part->starts.data;
 
-    js_survey_give_tap(s, p->at, lb_portion_data(p), p->size);
+    js_survey_give_tap(s, p->at, lb_portion_data(p), LB_MAX(p->size, p->to));
     if (p->rows == 0)
         return LB_OK;
     for (size_t i = 0; i < part->starts.size / sizeof *starts; i++) {

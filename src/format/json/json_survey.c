@@ -161,7 +161,7 @@ lb_status js_survey_record(survey *s, lb_error *err)
     return LB_OK;
 }
 
-/* Where only the structure is wanted, the records behind the first of a block need no look at what they hold. */
+/* Where only rows are counted, the records behind the first of a block need no look at what they hold. */
 static lb_status survey_pass(survey *s, lb_error *err)
 {
     uint64_t left = s->options->stride - s->rows % s->options->stride, passed;
