@@ -99,8 +99,8 @@ void lb_json_walk_window(lb_json_walk *w, const uint8_t *data, size_t size, bool
 
 /* The next value. Its brackets balance and its strings end; whether it is JSON otherwise is left to the cursor, for a
  * cut value is checked here as far as it goes before more is asked for: what cannot become JSON never asks for the rest
- * of the file. Cost: more than 2 GB/s for rows of 100 bytes; a value that is cut is looked at again from its beginning,
- * so windows should double. */
+ * of the file. Cost: linear in the text, by vectors; a value that is cut is looked at again from its beginning, so
+ * windows should double. */
 lb_json_step lb_json_walk_next(lb_json_walk *w);
 
 /* As `count` calls of lb_json_walk_next or fewer: stops at the first that gives no value. *passed: how many did;
