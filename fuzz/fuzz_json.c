@@ -77,7 +77,11 @@ static void same_bytes(lb_str a, lb_str b)
 
 static bool same_bits(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    uint64_t x, y;
+
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
 }
 
 static void same_stats(const lb_colstats *a, const lb_colstats *b)

@@ -381,6 +381,7 @@ static inline void visit_text(const lb_json_text *text, char letter, uint8_t *ou
 static inline bool visit_agrees(lb_str text, lb_number_kind kind, const lb_number *number)
 {
     lb_number want;
+    uint64_t bits, want_bits;
 
     if (lb_number_parse(text.at, text.size, &want) != kind)
         return false;
@@ -390,8 +391,10 @@ static inline bool visit_agrees(lb_str text, lb_number_kind kind, const lb_numbe
     case LB_NUMBER_UINT:
         return number->u == want.u;
     case LB_NUMBER_FLOAT:
-        return memcmp(&number->f, &want.f, sizeof want.f) == 0 && number->point == want.point &&
-               number->whole_digits == want.whole_digits && number->fraction_digits == want.fraction_digits;
+        memcpy(&bits, &number->f, sizeof bits);
+        memcpy(&want_bits, &want.f, sizeof want_bits);
+        return bits == want_bits && number->point == want.point && number->whole_digits == want.whole_digits &&
+               number->fraction_digits == want.fraction_digits;
     default:
         return true;
     }
