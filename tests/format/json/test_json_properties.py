@@ -8,10 +8,11 @@ import json
 import os
 import random
 import struct
+import subprocess
 
 import pytest
 
-from json_model import Float, Object, Table, read, run
+from json_model import LAKEBED, Float, Object, Table, read, run
 
 ROUNDS = int(os.environ.get("LAKEBED_PROPERTY_ROUNDS", "24"))
 
@@ -205,3 +206,36 @@ def test_many_keys_are_a_map(tmp_path):
     assert [(c["name"], c["type"]) for c in schema["columns"]] == [("o", {"map": ["string", "int64"]})]
     last = json.loads(run("slice", path, "--offset", "500", "--to", "tagged"))
     assert last == {"o": [["k1000", 500], ["k1001", 500]]}
+
+
+# ---------------------------------------------------------------- torn ends
+
+TORN = '{"a":1,"b":"é\\u00e9😀"}\r\n{"a":-2.5e3,"b":null,"c":[true,{"d":[]}]} \n{"b":"\\"}"}\n'
+ROWS = [read(line) for line in TORN.splitlines()]
+
+
+def whole_rows(text):
+    """How many rows are whole in a text of lines or of an array that is cut, and what follows them."""
+    n = at = 0
+    for row in (line.strip().encode() for line in TORN.splitlines()):
+        if row not in text[at:]:
+            break
+        n, at = n + 1, text.index(row, at) + len(row)
+    return n, text[at:].strip()
+
+
+@pytest.mark.parametrize("layout", ["ndjson", "json"])
+def test_every_cut(layout, tmp_path):
+    text = TORN.encode()
+    if layout == "json":
+        text = b" [" + b" ,\n".join(line.strip().encode() for line in TORN.splitlines()) + b"] \n"
+    path = tmp_path / ("cut." + layout)
+    for cut in range(len(text) + 1):
+        path.write_bytes(text[:cut])
+        n, rest = whole_rows(text[:cut])
+        open_ = text[:cut].strip() and rest != b"]" if layout == "json" else rest
+        p = subprocess.run([LAKEBED, "slice", path, "--to", "tagged"], capture_output=True, timeout=60, check=False)
+        assert p.returncode == (3 if open_ else 0), (cut, p.stderr)
+        Table(ROWS[:n]).check_rows(0, n, Table(ROWS[:n]).columns, p.stdout)
+        if open_:
+            assert b"row %d, line " % n in p.stderr, (cut, p.stderr)
