@@ -571,7 +571,7 @@ typedef struct lb_split {
     const char *path;          /* below the directory, or the file as it was opened; lent by the splits */
     uint64_t file;             /* index of the file in the table */
     uint64_t number;           /* of the split in its file, from 0 */
-    int64_t first_byte, bytes; /* in the file; -1: its format is not split by bytes */
+    int64_t first_byte, bytes; /* in the file; -1: it is not split by bytes (the array of a JSON file, …) */
     uint64_t first_row, rows;  /* of the file */
     /* Of the file before its first record: byte-order mark and header. These bytes and a split's are a file of their
      * own. -1: not split by bytes. */

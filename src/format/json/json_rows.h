@@ -109,8 +109,8 @@ bool js_take(js_taker *t, js_node *n, lb_json_cursor *c);
 /* NULL: no memory. */
 js_node *js_node_new(lb_arena *arena, bool bounds);
 js_node *js_rows_new(lb_arena *arena, bool bounds); /* the node of the rows */
-/* The member of a name, made where there is none. */
-lb_status js_node_member(js_node *n, lb_arena *arena, lb_str name, uint64_t first, js_member **out, lb_error *err);
+/* The member of a name, made where there is none. NULL: no memory, see arena->why. */
+js_member *js_node_member(js_node *n, lb_arena *arena, lb_str name, uint64_t first);
 /* `from` stays as it is, and may lie in another arena. */
 lb_status js_node_merge(js_node *n, const js_node *from, lb_arena *arena, lb_error *err);
 uint64_t js_node_values(const js_node *n);

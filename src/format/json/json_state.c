@@ -154,12 +154,13 @@ static lb_status state_get_members(lb_cursor *c, lb_arena *arena, unsigned depth
         const uint8_t *p = lb_cursor_take(c, size);
         const uint64_t first = lb_cursor_u64(c);
         const lb_str name = { (const char *)p, size };
-        js_member *m;
         if (c->bad || (size != 0 && memchr(p, 0, size) != NULL) || js_keys_of(&n->keys, name) != JS_NO_KEY) {
             c->bad = true;
             return LB_OK;
         }
-        LB_TRY(js_node_member(n, arena, name, first, &m, err));
+        js_member *m = js_node_member(n, arena, name, first);
+        if (m == NULL)
+            return lb_arena_fail(arena, err);
         LB_TRY(state_get_node(c, arena, depth + 1, &m->node, err));
     }
     return LB_OK;

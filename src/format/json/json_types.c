@@ -72,28 +72,27 @@ static lb_status node_items(js_node *n, lb_arena *arena, lb_error *err)
 
 /* ---------------------------------------------------------------- members */
 
-lb_status js_node_member(js_node *n, lb_arena *arena, lb_str name, uint64_t first, js_member **out, lb_error *err)
+js_member *js_node_member(js_node *n, lb_arena *arena, lb_str name, uint64_t first)
 {
     size_t number = js_keys_of(&n->keys, name);
-
-    if (number != JS_NO_KEY) {
-        *out = &n->members[number];
-        return LB_OK;
-    }
     const size_t cap = n->keys.cap;
+
+    if (number != JS_NO_KEY)
+        return &n->members[number];
     number = n->keys.count;
-    LB_TRY(js_keys_add(&n->keys, arena, name, err));
+    js_node *node = js_node_new(arena, n->bounds);
+    if (node == NULL || js_keys_add(&n->keys, arena, name, NULL) != LB_OK)
+        return NULL;
     if (n->keys.cap != cap) {
         js_member *members = lb_arena_alloc(arena, n->keys.cap, sizeof *members);
         if (members == NULL)
-            return lb_arena_fail(arena, err);
+            return NULL;
         if (number != 0)
             memcpy(members, n->members, number * sizeof *members);
         n->members = members;
     }
-    n->members[number] = (js_member){ .node = js_node_new(arena, n->bounds), .first = first };
-    *out = &n->members[number];
-    return n->members[number].node == NULL ? lb_arena_fail(arena, err) : LB_OK;
+    n->members[number] = (js_member){ .node = node, .first = first };
+    return &n->members[number];
 }
 
 static int member_compare(const void *a, const void *b)
@@ -127,9 +126,10 @@ static lb_status node_sort(js_node *n, lb_arena *arena, lb_error *err)
     n->keys = (js_keys){ 0 };
     n->members = NULL;
     for (size_t i = 0; i < count; i++) {
-        js_member *made;
         const js_member *from = &members[order[i][1]];
-        LB_TRY(js_node_member(n, arena, keys.items[order[i][1]].name, from->first, &made, err));
+        js_member *made = js_node_member(n, arena, keys.items[order[i][1]].name, from->first);
+        if (made == NULL)
+            return lb_arena_fail(arena, err);
         made->node = from->node;
     }
     return LB_OK;
@@ -198,8 +198,9 @@ static lb_status node_merge_members(js_node *n, const js_node *from, size_t *mer
 {
     while (*merged < from->keys.count) {
         const js_member *m = &from->members[*merged];
-        js_member *to;
-        LB_TRY(js_node_member(n, arena, from->keys.items[(*merged)++].name, m->first, &to, err));
+        js_member *to = js_node_member(n, arena, from->keys.items[(*merged)++].name, m->first);
+        if (to == NULL)
+            return lb_arena_fail(arena, err);
         to->first = LB_MIN(to->first, m->first);
         LB_TRY(js_node_merge(to->node, m->node, arena, err));
         if (n->keys.count > n->most_keys)
@@ -348,7 +349,6 @@ static bool take_declared_map(const js_taker *t, lb_str name)
 static js_member *take_member(js_taker *t, js_node *n, size_t k, const lb_json_text *key, unsigned depth)
 {
     size_t number = js_keys_find(&n->keys, k, key, &t->scratch);
-    js_member *made;
 
     if (number != JS_NO_KEY) {
         js_keys_hint(&n->keys, t->arena, k, number);
@@ -364,8 +364,11 @@ static js_member *take_member(js_taker *t, js_node *n, size_t k, const lb_json_t
                                     "a key holds the character NUL, which no name of a column can have"));
         return NULL;
     }
-    if (take_fails(t, js_node_member(n, t->arena, name, take_offset(t, key->p), &made, t->err)))
+    js_member *made = js_node_member(n, t->arena, name, take_offset(t, key->p));
+    if (made == NULL) {
+        (void)take_fails(t, lb_arena_fail(t->arena, t->err));
         return NULL;
+    }
     js_keys_hint(&n->keys, t->arena, k, n->keys.count - 1);
     made->node->map = depth == 0 && take_declared_map(t, name);
     return made;
