@@ -495,11 +495,25 @@ static bool build_map(js_build *b, js_builder *s, lb_json_cursor *c)
     return c->reason == LB_JSON_GOOD && build_offset(b, s, s->children[0].length);
 }
 
+/* Where only a part of the file was looked at, a key may come that no column was made of: its values are not dropped in
+ * silence. */
+static bool build_knows(js_build *b, const lb_json_text *key, bool top)
+{
+    for (int64_t i = 0; top && !b->trusted && i < b->file->n_children; i++)
+        if (lb_json_text_is(key, lb_str_of(b->file->children[i]->name)))
+            return true;
+    if (!b->trusted)
+        b->unknown_at = key->p;
+    return b->trusted;
+}
+
 /* The first field that the k-th key names; NULL: none. */
-static js_builder *build_field(js_build *b, js_builder *s, size_t k, const lb_json_text *key)
+static js_builder *build_field(js_build *b, js_builder *s, size_t k, const lb_json_text *key, bool top)
 {
     size_t number = js_keys_find(&s->keys, k, key, &b->key);
 
+    if (number == JS_NO_KEY && !build_knows(b, key, top))
+        return NULL;
     if (number == JS_NO_KEY && s->keys.count < s->n_named + BUILD_LEARNT_KEYS) {
         const lb_str name = js_text(key, &b->key);
         number = s->keys.count;
@@ -520,7 +534,7 @@ static bool build_was_replaced(js_build *b, const lb_json_cursor *begin, size_t 
     const uint8_t *wrong = b->wrong_at;
     size_t from;
 
-    if (wrong == NULL || b->status != LB_OK || !build_replaced(b, begin, &from))
+    if (wrong == NULL || b->status != LB_OK || b->unknown_at != NULL || !build_replaced(b, begin, &from))
         return false;
     const bool replaced = build_is_replaced(b, from, k);
     b->replaced.size = size;
@@ -555,7 +569,9 @@ static bool build_struct(js_build *b, js_builder *s, lb_json_cursor *c, bool top
     if (*c->p != '{')
         return build_wrong(b, c->p);
     for (bool more = lb_json_object(c, &key); more; more = lb_json_member(c, &key), k++) {
-        js_builder *field = build_field(b, s, k, &key);
+        js_builder *field = build_field(b, s, k, &key, top);
+        if (b->unknown_at != NULL)
+            return false;
         if (top && field != NULL)
             b->column = (size_t)(field - s->children);
         const lb_json_cursor value = *c;
@@ -627,7 +643,7 @@ bool js_builder_row(js_build *b, js_builder *rows, bool value, lb_json_cursor *c
 {
     const lb_json_cursor begin = *c;
 
-    b->wrong_at = NULL;
+    b->wrong_at = b->unknown_at = NULL;
     b->column = 0;
     if (!value) {
         if (lb_json_peek(c) == LB_JSON_NOTHING || !build_struct(b, rows, c, true))

@@ -194,12 +194,14 @@ typedef struct js_build {
     lb_arena *arena;
     lb_budget *budget;
     lb_buf scratch, replaced, key;
-    bool trusted;            /* the text was read whole before: what is not wanted is passed, not checked */
-    uint64_t taken;          /* bytes that the budget counts for the batch */
-    uint64_t bytes;          /* of the values in it */
-    const uint8_t *wrong_at; /* a value that is not of its column's type; NULL: none */
-    size_t column;           /* which column that is */
-    lb_status status;        /* BUDGET, NOMEM, UNSUPPORTED */
+    bool trusted;                   /* the text was read whole before: what is not wanted is passed, not checked */
+    uint64_t taken;                 /* bytes that the budget counts for the batch */
+    uint64_t bytes;                 /* of the values in it */
+    const uint8_t *wrong_at;        /* a value that is not of its column's type; NULL: none */
+    size_t column;                  /* which column that is */
+    const struct ArrowSchema *file; /* all columns of the file, unless trusted */
+    const uint8_t *unknown_at;      /* a key that it has not; NULL: none */
+    lb_status status;               /* BUDGET, NOMEM, UNSUPPORTED */
     lb_error *err;
 } js_build;
 

@@ -115,6 +115,20 @@ static lb_status scan_fail_row(scan *s, lb_error *err)
     return LB_CORRUPT;
 }
 
+static lb_status scan_fail_key(scan *s, const uint8_t *at, lb_error *err)
+{
+    char shown[64];
+    const size_t left = (size_t)(s->records.text.data + s->records.walk.stop - at),
+                 most = LB_MIN(left, sizeof shown - 1);
+    const uint8_t *quote = memchr(at, '"', most);
+
+    lb_copy_text(shown, sizeof shown, (const char *)at, quote != NULL ? (size_t)(quote - at) : most);
+    lb_fail(err, LB_CORRUPT, js_records_where(&s->records, at),
+            "a key '%s' that the first part of the file does not have", shown);
+    lb_fail_hint(err, "--types proven reads the whole file first");
+    return LB_CORRUPT;
+}
+
 static lb_status scan_failed(scan *s, const lb_json_cursor *c, lb_error *err)
 {
     if (s->build.status != LB_OK) {
@@ -126,13 +140,14 @@ static lb_status scan_failed(scan *s, const lb_json_cursor *c, lb_error *err)
         }
         return s->build.status;
     }
+    if (s->build.unknown_at != NULL)
+        return scan_fail_key(s, s->build.unknown_at, err);
     if (s->build.wrong_at == NULL)
         return js_records_fail(&s->records, c, err);
     const bool row = s->build.wrong_at == s->records.text.data + s->records.walk.start && !s->value;
     return row ? scan_fail_row(s, err) : scan_fail_value(s, s->build.wrong_at, err);
 }
 
-/* Columns that the first part of a file did not show are not dropped in silence. */
 static lb_status scan_record(scan *s, lb_error *err)
 {
     lb_json_cursor c = lb_json_cursor_of(&s->records.walk);
@@ -341,6 +356,7 @@ lb_status js_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *
     lb_arena_init(&s->arena, &r->cx->budget);
     s->build = (js_build){ .arena = &s->arena,
                            .budget = &r->cx->budget,
+                           .file = &r->schema,
                            .trusted = r->known != NULL && r->known->total_rows != LB_ROWS_UNKNOWN };
     lb_buf_init(&s->build.scratch, &r->cx->budget);
     lb_buf_init(&s->build.replaced, &r->cx->budget);

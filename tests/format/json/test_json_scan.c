@@ -348,6 +348,42 @@ static void scan_values(void **state)
     lb_buf_free(&out);
 }
 
+/* Where types come from the first part of a file, what the rest has besides is an error with its place. */
+static void scan_beyond_sample(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        int64_t offset, row, line;
+    } cases[] = {
+        { "{\"a\":1}\n{\"a\":2,\"b\":3}\n", "a key 'b' that the first part of the file does not have", 16, 1, 2 },
+        { "{\"a\":1}\n\n{\"a\":\"x\"}\n", "column 'a', of type int64: what begins with \"x\"", 14, 1, 3 },
+        { "{\"a\":1}\n7", "a row that is no object, where others are", 8, 1, 2 },
+        { "{\"a\":{}}\n{\"a\":{\"q\":1}}", "a key 'q' that the first part of the file does not have", 16, 1, 2 },
+        { "{\"a\":1}\n{\"a\"", "the file ends inside this value", 8, 1, 2 },
+    };
+    lb_buf out;
+
+    (void)state;
+    lb_buf_init(&out, NULL);
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++) {
+        lb_error err = LB_ERROR_INIT;
+        opened f;
+        open_text(&f, &lb_format_json, cases[i].text, strlen(cases[i].text), NULL,
+                  (lb_survey_options){ .stride = 1, .sample_bytes = 1 });
+        assert_int_equal(f.survey.status, LB_OK);
+        assert_true(f.survey.entry.total_rows == LB_ROWS_UNKNOWN);
+        assert_int_equal(scan_text(f.reader, 0, 1, NULL, 0, 0, &out, &err), LB_OK);
+        assert_int_equal(scan_text(f.reader, 0, UINT64_MAX, NULL, 0, 1, &out, &err), LB_CORRUPT);
+        if (strstr(err.message, cases[i].message) == NULL)
+            fail_msg("case %zu: \"%s\", not \"%s\"", i, err.message, cases[i].message);
+        assert_int_equal(err.offset, cases[i].offset);
+        assert_int_equal(err.row, cases[i].row);
+        assert_int_equal(err.line, cases[i].line);
+        close_text(&f);
+    }
+    lb_buf_free(&out);
+}
+
 /* Arrays that lie deeper in each other than columns do are text from there on. */
 static void scan_deep(void **state)
 {
@@ -386,8 +422,9 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scan_random_files), cmocka_unit_test(scan_grown_files), cmocka_unit_test(scan_errors),
-        cmocka_unit_test(scan_torn),         cmocka_unit_test(scan_values),      cmocka_unit_test(scan_deep),
+        cmocka_unit_test(scan_random_files),  cmocka_unit_test(scan_grown_files), cmocka_unit_test(scan_errors),
+        cmocka_unit_test(scan_torn),          cmocka_unit_test(scan_values),      cmocka_unit_test(scan_deep),
+        cmocka_unit_test(scan_beyond_sample),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
