@@ -1,4 +1,5 @@
 /* Values as Arrow arrays: a tree of builders in the shape of the schema. */
+#include "base/datetime.h"
 #include "column/print.h"
 #include "column/values.h"
 #include "format/json/json_rows.h"
@@ -14,6 +15,9 @@ typedef enum build_storage {
     BUILD_INT,
     BUILD_UINT,
     BUILD_DOUBLE,
+    BUILD_DAYS,
+    BUILD_INSTANT, /* a timestamp or a time of day */
+    BUILD_DECIMAL,
     BUILD_TEXT,
     BUILD_STRUCT,
     BUILD_LIST,
@@ -22,7 +26,10 @@ typedef enum build_storage {
 
 struct js_builder {
     build_storage storage;
-    unsigned bytes; /* of one value */
+    unsigned bytes;    /* of one value */
+    bool clock, utc;   /* INSTANT: a time of day; with a zone */
+    int64_t unit;      /* INSTANT: counts a second */
+    int digits, scale; /* DECIMAL */
     int64_t length, nulls;
     struct ArrowBitmap validity; /* without a bit as long as there are no nulls */
     struct ArrowBitmap bits;
@@ -90,7 +97,8 @@ static lb_status builder_refuse(const struct ArrowSchema *schema, lb_error *err)
         status =
             lb_fail(err, LB_USAGE, LB_NOWHERE, "JSON is not read as %.*s", (int)words.size, (const char *)words.data);
     lb_buf_free(&words);
-    lb_fail_hint(err, "it is read as bool, integers, float32, float64, string, lists, structs and maps of them");
+    lb_fail_hint(err, "it is read as bool, integers, float32, float64, decimals, dates, times, timestamps, string, and "
+                      "lists, structs and maps of them");
     return status;
 }
 
@@ -127,6 +135,23 @@ static lb_status builder_make(js_build *b, const struct ArrowSchema *schema, int
     case NANOARROW_TYPE_FLOAT:
     case NANOARROW_TYPE_DOUBLE:
         out->storage = BUILD_DOUBLE;
+        break;
+    case NANOARROW_TYPE_DATE32:
+        out->storage = BUILD_DAYS;
+        break;
+    case NANOARROW_TYPE_TIME32:
+    case NANOARROW_TYPE_TIME64:
+    case NANOARROW_TYPE_TIMESTAMP:
+        out->storage = BUILD_INSTANT;
+        out->clock = view.type != NANOARROW_TYPE_TIMESTAMP;
+        out->utc = !out->clock && view.timezone != NULL && view.timezone[0] != '\0';
+        out->unit = lb_unit_of(view.time_unit);
+        break;
+    case NANOARROW_TYPE_DECIMAL128:
+    case NANOARROW_TYPE_DECIMAL256:
+        out->storage = BUILD_DECIMAL;
+        out->digits = view.decimal_precision;
+        out->scale = view.decimal_scale;
         break;
     case NANOARROW_TYPE_STRING:
         out->storage = BUILD_TEXT;
@@ -229,7 +254,7 @@ static bool build_offset(js_build *b, js_builder *s, int64_t end)
 
 static inline bool build_fixed(js_build *b, js_builder *s, const void *value)
 {
-    if (!build_room(b, &s->data, 8))
+    if (!build_room(b, &s->data, s->bytes))
         return false;
     ArrowBufferAppendUnsafe(&s->data, value, s->bytes);
     return true;
@@ -246,7 +271,7 @@ static bool build_null(js_build *b, js_builder *s);
 /* What a null leaves in the buffers. */
 static bool build_hole(js_build *b, js_builder *s)
 {
-    static const uint64_t zero;
+    static const lb_i256 zero;
 
     switch (s->storage) {
     case BUILD_NULL:
@@ -256,6 +281,9 @@ static bool build_hole(js_build *b, js_builder *s)
     case BUILD_INT:
     case BUILD_UINT:
     case BUILD_DOUBLE:
+    case BUILD_DAYS:
+    case BUILD_INSTANT:
+    case BUILD_DECIMAL:
         return build_fixed(b, s, &zero);
     case BUILD_TEXT:
         return build_offset(b, s, s->data.size_bytes);
@@ -295,6 +323,9 @@ static void build_truncate(js_builder *s, int64_t length)
     case BUILD_INT:
     case BUILD_UINT:
     case BUILD_DOUBLE:
+    case BUILD_DAYS:
+    case BUILD_INSTANT:
+    case BUILD_DECIMAL:
         s->data.size_bytes = length * s->bytes;
         break;
     case BUILD_TEXT:
@@ -428,6 +459,63 @@ static bool build_text(js_build *b, js_builder *s, lb_json_cursor *c)
         return build_number_text(b, s, c);
     b->scratch.size = 0;
     return js_tagged(b, c, &b->scratch) && build_bytes(b, s, b->scratch.data, b->scratch.size);
+}
+
+/* The text of a string, or of a number where `number`. */
+static bool build_words(js_build *b, lb_json_cursor *c, bool number, lb_str *out)
+{
+    const uint8_t *at = c->p;
+    lb_json_text text;
+    lb_number v;
+
+    if (*at != '"' && (!number || (*at != '-' && (*at < '0' || *at > '9'))))
+        return build_wrong(b, at);
+    if (*at != '"') {
+        (void)lb_json_number(c, out, &v);
+        return c->reason == LB_JSON_GOOD;
+    }
+    if (!lb_json_string(c, &text))
+        return false;
+    *out = js_text(&text, &b->key);
+    return out->at != NULL || !build_fails(b, lb_fail_nomem(b->err));
+}
+
+/* A date counts as its midnight where the type has no zone. */
+static bool build_is_instant(const js_builder *s, lb_datetime_kind kind)
+{
+    if (s->clock)
+        return kind == LB_TIME;
+    return s->utc ? kind == LB_TIMESTAMP_UTC : kind == LB_TIMESTAMP || kind == LB_DATE;
+}
+
+static bool build_datetime(js_build *b, js_builder *s, lb_json_cursor *c)
+{
+    const uint8_t *at = c->p;
+    lb_datetime v = { .days = 0 };
+    lb_str text;
+    int64_t count;
+
+    if (!build_words(b, c, false, &text))
+        return false;
+    const lb_datetime_kind kind = lb_datetime_parse(text.at, text.size, &v);
+    if (s->storage == BUILD_DAYS)
+        return kind == LB_DATE ? build_fixed(b, s, &v.days) : build_wrong(b, at);
+    if (!build_is_instant(s, kind))
+        return build_wrong(b, at);
+    if (kind == LB_DATE)
+        v.seconds = (int64_t)v.days * 86400;
+    return lb_datetime_count(&v, s->unit, &count) ? build_fixed(b, s, &count) : build_wrong(b, at);
+}
+
+static bool build_decimal(js_build *b, js_builder *s, lb_json_cursor *c)
+{
+    const uint8_t *at = c->p;
+    lb_str text;
+    lb_i256 v;
+
+    if (!build_words(b, c, true, &text))
+        return false;
+    return lb_parse_decimal(text.at, text.size, s->digits, s->scale, &v) ? build_fixed(b, s, v.w) : build_wrong(b, at);
 }
 
 static bool build_list(js_build *b, js_builder *s, lb_json_cursor *c)
@@ -613,6 +701,11 @@ static bool build_of_type(js_build *b, js_builder *s, lb_json_cursor *c, lb_json
     case BUILD_UINT:
     case BUILD_DOUBLE:
         return build_number(b, s, c);
+    case BUILD_DAYS:
+    case BUILD_INSTANT:
+        return build_datetime(b, s, c);
+    case BUILD_DECIMAL:
+        return build_decimal(b, s, c);
     case BUILD_TEXT:
         return build_text(b, s, c);
     case BUILD_STRUCT:
@@ -681,6 +774,9 @@ static int finish_array(js_builder *s, struct ArrowArray *out)
     case BUILD_INT:
     case BUILD_UINT:
     case BUILD_DOUBLE:
+    case BUILD_DAYS:
+    case BUILD_INSTANT:
+    case BUILD_DECIMAL:
         return ArrowArraySetBuffer(out, 1, &s->data);
     case BUILD_STRUCT:
         for (size_t i = 0; code == NANOARROW_OK && i < s->n_children; i++)

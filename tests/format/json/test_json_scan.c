@@ -384,6 +384,66 @@ static void scan_beyond_sample(void **state)
     lb_buf_free(&out);
 }
 
+/* Columns that are declared. Rows empty: the value does not read so. */
+static void scan_declared(void **state)
+{
+    static const struct {
+        const char *column, *text, *rows;
+    } cases[] = {
+        { "a=date", "{\"a\":\"1970-01-02\"} {\"a\":null}", "{\"a\":1}\n{\"a\":null}\n" },
+        { "a=timestamp[us]", "{\"a\":\"1970-01-01T00:00:01.5\"} {\"a\":\"1970-01-02\"}",
+          "{\"a\":1500000}\n{\"a\":86400000000}\n" },
+        { "a=timestamp[ms,UTC]", "{\"a\":\"1970-01-01T01:00:00+01:00\"}", "{\"a\":0}\n" },
+        { "a=time[us]", "{\"a\":\"00:00:0\\u0031\"}", "{\"a\":1000000}\n" },
+        { "a=decimal(5,2)", "{\"a\":1.5} {\"a\":\"-0.05\"} {\"a\":7}",
+          "{\"a\":\"1.50\"}\n{\"a\":\"-0.05\"}\n{\"a\":\"7.00\"}\n" },
+        { "a=float64", "{\"a\":1}", "{\"a\":1.0}\n" },
+        { "a=int8", "{\"a\":-128}", "{\"a\":-128}\n" },
+        { "a=uint16", "{\"a\":65535}", "{\"a\":65535}\n" },
+        { "a=map", "{\"a\":{\"x\":1,\"y\":2,\"x\":3}}", "{\"a\":[[\"y\",2],[\"x\",3]]}\n" },
+        { "a={\"list\":\"string\"}", "{\"a\":[1,\"x\",{}]}", "{\"a\":[\"1\",\"x\",\"{}\"]}\n" },
+        { "a=date", "{\"a\":\"1970-02-30\"}", "" },
+        { "a=date", "{\"a\":5}", "" },
+        { "a=timestamp[us,UTC]", "{\"a\":\"1970-01-01T00:00\"}", "" },
+        { "a=decimal(5,2)", "{\"a\":1.555}", "" },
+        { "a=int8", "{\"a\":128}", "" },
+        { "a=uint16", "{\"a\":-1}", "" },
+        { "a=bool", "{\"a\":1}", "" },
+        { "a=int64", "{\"a\":1.0}", "" },
+    };
+    lb_buf out;
+
+    (void)state;
+    lb_buf_init(&out, NULL);
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++) {
+        lb_error err = LB_ERROR_INIT;
+        lb_read_options *o = NULL;
+        lb_reader *reader;
+        lb_store *store;
+        surveyed s;
+        assert_int_equal(lb_read_options_new(&o, NULL), LB_OK);
+        assert_int_equal(lb_read_options_set(o, "column", cases[i].column, NULL), LB_OK);
+        assert_int_equal(lb_store_open_memory(cases[i].text, strlen(cases[i].text), &store, NULL), LB_OK);
+        survey_store(store, &lb_format_json, 1, o, (lb_survey_options){ .stride = 1 }, NULL, &s);
+        assert_string_equal(s.err.message, "");
+        assert_int_equal(lb_format_json.open(&lb_format_json, cx, store, o, &s.entry, &reader, NULL), LB_OK);
+        const lb_status status = scan_text(reader, 0, UINT64_MAX, NULL, 0, 0, &out, &err);
+        if (cases[i].rows[0] != '\0') {
+            assert_string_equal(err.message, "");
+            assert_string_equal(lb_buf_text(&out), cases[i].rows);
+        } else {
+            assert_int_equal(status, LB_CORRUPT);
+            assert_int_equal(err.row, 0);
+            assert_int_equal(err.offset, 5);
+        }
+        lb_format_json.close(reader);
+        surveyed_free(&s);
+        lb_store_close(store);
+        lb_read_options_free(o);
+    }
+    lb_buf_free(&out);
+}
+
 /* Arrays that lie deeper in each other than columns do are text from there on. */
 static void scan_deep(void **state)
 {
@@ -424,7 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scan_random_files),  cmocka_unit_test(scan_grown_files), cmocka_unit_test(scan_errors),
         cmocka_unit_test(scan_torn),          cmocka_unit_test(scan_values),      cmocka_unit_test(scan_deep),
-        cmocka_unit_test(scan_beyond_sample),
+        cmocka_unit_test(scan_beyond_sample), cmocka_unit_test(scan_declared),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
