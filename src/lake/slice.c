@@ -243,11 +243,10 @@ static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t c
 
     LB_TRY(lb_table_open_file(t, file, &data, &own, err));
     lb_status status = lb_data_check(data, err);
-    if (status == LB_OK && data->format->raw == NULL)
-        status =
-            lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "records of %s have no bytes of their own", data->format->name);
     if (status == LB_OK)
-        status = data->format->raw(data->reader, first, count, write, user, err);
+        status = data->format->raw != NULL ? data->format->raw(data->reader, first, count, write, user, err)
+                                           : lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                                                     "records of %s have no bytes of their own", data->format->name);
     if (status == LB_OK)
         status = lb_data_check(data, err);
     if (status == LB_OK && on)

@@ -1,4 +1,5 @@
-/* A mapped file under other value options: where only the types of columns change, its blocks serve on and nothing is read. */
+/* A mapped file under other value options: where only the types of columns change, its blocks serve on and nothing is
+ * read. */
 #include "column/ipc.h"
 #include "format/json/json_rows.h"
 

@@ -492,7 +492,7 @@ static bool build_datetime(js_build *b, js_builder *s, lb_json_cursor *c)
 {
     const uint8_t *at = c->p;
     lb_datetime v = { .days = 0 };
-    lb_str text;
+    lb_str text = { NULL, 0 };
     int64_t count;
 
     if (!build_words(b, c, false, &text))
@@ -510,7 +510,7 @@ static bool build_datetime(js_build *b, js_builder *s, lb_json_cursor *c)
 static bool build_decimal(js_build *b, js_builder *s, lb_json_cursor *c)
 {
     const uint8_t *at = c->p;
-    lb_str text;
+    lb_str text = { NULL, 0 };
     lb_i256 v;
 
     if (!build_words(b, c, true, &text))
@@ -614,8 +614,8 @@ static js_builder *build_field(js_build *b, js_builder *s, size_t k, const lb_js
     return number < s->n_named ? s->named[number] : NULL;
 }
 
-/* A value that is not of its column's type does not matter if a later member of the object, whose beginning is `begin`, has the
- * same key: it is taken back and passed. */
+/* A value that is not of its column's type does not matter if a later member of the object, whose beginning is
+ * `begin`, has the same key: it is taken back and passed. */
 static bool build_was_replaced(js_build *b, const lb_json_cursor *begin, size_t k)
 {
     const size_t size = b->replaced.size;

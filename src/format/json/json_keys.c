@@ -138,8 +138,8 @@ static int keys_compare(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* 64 bits of a hash stand for a key: two that are not equal meet once in 2^64, and hashes made to meet lose only to who made
- * them. */
+/* 64 bits of a hash stand for a key: two that are not equal meet once in 2^64, and hashes made to meet lose only to
+ * who made them. */
 static bool keys_list(lb_json_cursor *c, lb_buf *list, lb_buf *scratch, size_t *n)
 {
     lb_json_text key;

@@ -1,5 +1,5 @@
-/* A file by several threads (format/portions.h): where records are likely to begin, how they are walked, and how what each part
- * holds is put together. */
+/* A file by several threads (format/portions.h): where records are likely to begin, how they are walked, and how what
+ * each part holds is put together. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -56,7 +56,8 @@ static bool parts_walk_inside(lb_portion *p, lb_json_walk *w)
     return step == LB_JSON_MORE;
 }
 
-/* The record that begins in the part and ends behind it, and where the next one begins; as much again as the part is read for it. */
+/* The record that begins in the part and ends behind it, and where the next one begins; as much again as the part is
+ * read for it. */
 static bool parts_walk_last(lb_portion *p, lb_json_walk *w)
 {
     const size_t tail = LB_MIN(PARTS_TAIL, p->size);

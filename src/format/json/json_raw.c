@@ -1,5 +1,5 @@
-/* The records' own bytes, and where they stand. A record's end is the line end behind it; without one, as inside an array, where
- * it is followed by more on its line, it is the record's last byte. */
+/* The records' own bytes, and where they stand. A record's end is the line end behind it; without one, as inside an
+ * array, where it is followed by more on its line, it is the record's last byte. */
 #include "format/json/json_rows.h"
 
 /* The line end behind a record: blanks before it go with it. The window may end there: what follows is read. */

@@ -4,8 +4,8 @@
  *   array   [ {"id":1} , {"id":2} ,LF {"id":3} ]                                    locator `array_object`
  *
  * A row is a value of the text, or an element of the one array that it is; physical lines do not matter. One walk
- * (js_records over wire/json_text.h) counts rows, places checkpoints and reads. Rows that are all objects have a column for each
- * key; otherwise all of them are the column `value`. */
+ * (js_records over wire/json_text.h) counts rows, places checkpoints and reads. Rows that are all objects have a
+ * column for each key; otherwise all of them are the column `value`. */
 #ifndef LB_FORMAT_JSON_ROWS_H
 #define LB_FORMAT_JSON_ROWS_H
 
@@ -14,12 +14,12 @@
 #include "format/format.h"
 #include "wire/json_text.h"
 
-/* Values nest in columns to this depth; what lies deeper is text. A map takes two levels of a schema, and those have an end
- * (LB_TYPE_DEPTH). */
+/* Values nest in columns to this depth; what lies deeper is text. A map takes two levels of a schema, and those have
+ * an end (LB_TYPE_DEPTH). */
 #define JS_DEPTH 28
 
-/* An object with more keys than this, over the whole file, is a map (types.md section 2). Rows may have more: a wide table is no
- * map. */
+/* An object with more keys than this, over the whole file, is a map (types.md section 2). Rows may have more: a wide
+ * table is no map. */
 #define JS_OBJECT_KEYS 1000
 #define JS_ROW_KEYS 10000
 
@@ -31,8 +31,8 @@ typedef struct js_key {
     uint32_t hash;
 } js_key;
 
-/* Numbers for names, from 0 in the order in which they were added. Objects of one place mostly have the same keys in the same
- * order, so what the k-th key was is looked at first. */
+/* Numbers for names, from 0 in the order in which they were added. Objects of one place mostly have the same keys in
+ * the same order, so what the k-th key was is looked at first. */
 typedef struct js_keys {
     js_key *items;
     size_t count, cap;
@@ -55,9 +55,9 @@ void js_keys_hint(js_keys *keys, lb_arena *arena, size_t k, size_t number);
 /* The text of a string: lent, or decoded into `scratch`. `text->at` NULL: no memory for that. */
 lb_str js_text(const lb_json_text *text, lb_buf *scratch);
 
-/* Of an object's members those that a later one of the same key replaces (types.md section 2: the last wins), as bits by their
- * order, appended to `out`; the cursor, before the object, is a copy. *n: how many members there are. False: the
- * text is bad, which the next reader of it finds as well, or no memory. */
+/* Of an object's members those that a later one of the same key replaces (types.md section 2: the last wins), as bits
+ * by their order, appended to `out`; the cursor, before the object, is a copy. *n: how many members there are. False:
+ * the text is bad, which the next reader of it finds as well, or no memory. */
 bool js_find_replaced(lb_json_cursor c, lb_buf *out, size_t *n, bool *any);
 
 /* ---- types (json_types.c) */
@@ -156,19 +156,20 @@ typedef struct js_records {
     uint64_t mark, mark_offset; /* position behind the marked record; its offset, UINT64_MAX: not asked for yet */
 } js_records;
 
-/* Begin at an offset where a record begins (`layout` LB_JSON_LINES or LB_JSON_ELEMENTS), or at the beginning of the store
- * (LB_JSON_LINES or LB_JSON_ARRAY, js_records_begin is to follow). */
+/* Begin at an offset where a record begins (`layout` LB_JSON_LINES or LB_JSON_ELEMENTS), or at the beginning of the
+ * store (LB_JSON_LINES or LB_JSON_ARRAY, js_records_begin is to follow). */
 lb_status js_records_open(js_records *r, lb_context *cx, lb_store *store, const char *encoding, lb_json_layout layout,
                           uint64_t offset, uint64_t row, uint64_t line, size_t chunk, lb_error *err);
-/* Pass over a byte-order mark, and settle the layout: an array where the first byte that is no blank is `[` and `may_array`. */
+/* Pass over a byte-order mark, and settle the layout: an array where the first byte that is no blank is `[` and
+ * `may_array`. */
 lb_status js_records_begin(js_records *r, bool may_array, lb_error *err);
 /* Over bytes at hand that are valid UTF-8, from the beginning of a record to the end of one. */
 void js_records_lend(js_records *r, lb_context *cx, lb_store *store, lb_json_layout layout, const uint8_t *data,
                      size_t size, uint64_t offset, uint64_t row, uint64_t line);
 void js_records_close(js_records *r);
 
-/* The next record, from walk.start to walk.stop of text.data; *got false at the end, which is good, or torn: then r->torn.
- * Errors: CORRUPT with the place. */
+/* The next record, from walk.start to walk.stop of text.data; *got false at the end, which is good, or torn: then
+ * r->torn. Errors: CORRUPT with the place. */
 lb_status js_records_next(js_records *r, bool *got, lb_error *err);
 /* Pass over `count` records, and mark the last one. */
 lb_status js_records_skip(js_records *r, uint64_t count, uint64_t *passed, lb_error *err);

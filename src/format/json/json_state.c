@@ -1,7 +1,8 @@
-/* What a survey saw up to a block, and a torn end: kept as the entry's `open_state`, so that a file that grew is read from
- * there only, and that the torn end is known without reading.
+/* What a survey saw up to a block, and a torn end: kept as the entry's `open_state`, so that a file that grew is read
+ * from there only, and that the torn end is known without reading.
  *
- *   u8 version  u64 row of the block, all ones: none  u8 torn  [u64 row, line, byte of the torn end]  [node of the rows]
+ *   u8 version  u64 row of the block, all ones: none  u8 torn
+ *   [u64 row, line, byte of the torn end]  [node of the rows]
  *   node: u8 flags; u16 kinds seen, and for each its count and bounds; text bounds;
  *         u32 members, each: u32 size and bytes of the name, u64 first, node; the node of items
  *

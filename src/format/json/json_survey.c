@@ -78,7 +78,8 @@ lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *
     return survey_open_nodes(s, err);
 }
 
-/* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the rows alone. */
+/* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the
+ * rows alone. */
 static uint64_t survey_state_rows(const survey *s)
 {
     uint64_t stride = s->options->stride;
@@ -185,8 +186,8 @@ static void survey_keep_torn(survey *s)
     s->torn_line = js_records_line(r, r->walk.start);
 }
 
-/* Where several threads can read they do; what they leave is read record by record, and then they are asked again, ever more
- * seldom where they found nothing to do. */
+/* Where several threads can read they do; what they leave is read record by record, and then they are asked again,
+ * ever more seldom where they found nothing to do. */
 static lb_status survey_rows(survey *s, lb_error *err)
 {
     uint64_t sample = s->options->sample_bytes, plain = SURVEY_PLAIN_BYTES, again = 0;
@@ -309,8 +310,8 @@ lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
     uint64_t tapped_to = 0;
     survey s;
 
-    /* Once more where keys of one object are equal, for few files have that and looking out for it is slow; and where several
-     * arrays follow one another, which are then values as others. */
+    /* Once more where keys of one object are equal, for few files have that and looking out for it is slow; and where
+     * several arrays follow one another, which are then values as others. */
     for (;;) {
         lb_error failure = LB_ERROR_INIT;
         lb_status status = js_survey_begin(&s, r, options, arena, careful, &failure);

@@ -31,8 +31,8 @@ typedef struct survey {
     js_node *open;
     lb_buf closed;
     uint64_t n_closed;
-    lb_buf state,
-        state_more; /* of the rows before the state, for js_extend: in two pieces to be merged, the second may be empty */
+    lb_buf state;       /* of the rows before the state, for js_extend; merged in the end with */
+    lb_buf state_more;  /* a second piece, unless it is empty */
     uint64_t state_row; /* UINT64_MAX: none */
     bool sampled;
 
@@ -64,8 +64,8 @@ lb_status js_survey_open_records(survey *s, lb_json_layout layout, uint64_t offs
 /* Make the entry of what was seen (json_result.c). */
 lb_status js_survey_result(survey *s, lb_entry *out, lb_error *err);
 
-/* Read on with several threads as far as that goes (json_parts.c), from the record reader's place. *odd: something stands at its
- * new place that has to be read record by record. */
+/* Read on with several threads as far as that goes (json_parts.c), from the record reader's place. *odd: something
+ * stands at its new place that has to be read record by record. */
 lb_status js_survey_parts(survey *s, bool *odd, lb_error *err);
 
 #endif

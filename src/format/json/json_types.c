@@ -1,5 +1,5 @@
-/* Types proven over all values (types.md section 2): each value has a kind, a node keeps what it saw of every kind, and the
- * type is the join of that. */
+/* Types proven over all values (types.md section 2): each value has a kind, a node keeps what it saw of every kind,
+ * and the type is the join of that. */
 #include <stdlib.h>
 
 #include "format/json/json_rows.h"
@@ -374,8 +374,8 @@ static js_member *take_member(js_taker *t, js_node *n, size_t k, const lb_json_t
     return made;
 }
 
-/* Which members of the object at the cursor count: bit i of t->replaced from *from on says that member i does not. *from
- * SIZE_MAX: all do. */
+/* Which members of the object at the cursor count: bit i of t->replaced from *from on says that member i does not.
+ * *from SIZE_MAX: all do. */
 static bool take_replaced(js_taker *t, const lb_json_cursor *c, bool needed, size_t *from)
 {
     const size_t size = t->replaced.size;

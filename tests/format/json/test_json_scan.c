@@ -1,6 +1,6 @@
-/* Survey and scan of JSON: what they find does not depend on how the file is cut into pieces, ranges are ranges of the whole, a
- * record's own bytes read alone give its row, a file that grew is surveyed as if it had been so from the beginning; then where errors
- * are, what torn files give, and what single values become. */
+/* Survey and scan of JSON: what they find does not depend on how the file is cut into pieces, ranges are ranges of
+ * the whole, a record's own bytes read alone give its row, a file that grew is surveyed as if it had been so from the
+ * beginning; then where errors are, what torn files give, and what single values become. */
 #include "column/ipc.h"
 #include "column/stream.h"
 #include "format/json/json_files.h"

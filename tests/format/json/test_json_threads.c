@@ -1,5 +1,5 @@
-/* A survey by several threads finds what one finds: types, statistics, blocks, lines, hashes, state and errors, for any size of
- * the parts and pieces that the file is cut into; and the tap gets the bytes of the file in order. */
+/* A survey by several threads finds what one finds: types, statistics, blocks, lines, hashes, state and errors, for
+ * any size of the parts and pieces that the file is cut into; and the tap gets the bytes of the file in order. */
 #include "format/json/json_files.h"
 
 #define FILES 3000
