@@ -31,7 +31,7 @@ static inline const uint8_t *lb_json_pass_blanks(const uint8_t *p, const uint8_t
 {
     if (p >= end || *p > ' ')
         return p;
-    if (*p == ' ' && p + 1 < end && p[1] > ' ')
+    if (p + 1 < end && p[1] > ' ' && lb_json_is_blank(*p))
         return p + 1;
     return lb_json_pass_run(p, end);
 }
