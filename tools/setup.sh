@@ -254,6 +254,9 @@ need python3 have python3
 need libcmocka-dev have_library cmocka
 need libxxhash-dev have_library libxxhash
 need libjansson-dev have_library jansson
+need libzstd-dev have_library libzstd
+need libprotobuf-c-dev have_library libprotobuf-c
+need protobuf-c-compiler have protoc-c
 need ca-certificates test -e /etc/ssl/certs/ca-certificates.crt
 install_missing
 missing=()
