@@ -80,15 +80,23 @@ void lb_lance_writer_free(lb_lance_writer *w); /* NULL is fine */
 lb_status lb_lance_writer_set_dictionary(lb_lance_writer *w, size_t field, const struct ArrowArray *values,
                                          lb_error *err);
 
-/* Values of this field (and level) get a companion whatever comes. */
-lb_status lb_lance_writer_keep(lb_lance_writer *w, int32_t of, unsigned level, lb_error *err);
+/* Nulls of companion->of are told by these fields of the dataset (the lists around, and the booleans inside them), in every
+ * file. Errors: CORRUPT where they do not go together. */
+lb_status lb_lance_writer_keep(lb_lance_writer *w, const lb_lance_companion *companion, lb_lance_field **fields,
+                               size_t n_fields, lb_error *err);
 
 /* Begin a file whose bytes go to `write`. */
 void lb_lance_writer_begin(lb_lance_writer *w, lb_write_fn write, void *user);
 
+/* A batch of rows, of the writer's schema, that groups are made of. Takes `array`, also on error. */
+typedef struct lb_lance_batch lb_lance_batch;
+lb_status lb_lance_batch_open(lb_lance_writer *w, struct ArrowArray *array, lb_lance_batch **out, lb_error *err);
+void lb_lance_batch_free(lb_lance_batch *batch); /* NULL is fine */
+int64_t lb_lance_batch_rows(const lb_lance_batch *batch);
+
 /* A part of one group: rows [first, first + count) of a batch. */
 typedef struct lb_lance_rows {
-    const struct ArrowArray *batch;
+    const lb_lance_batch *batch;
     int64_t first, count;
 } lb_lance_rows;
 
@@ -109,8 +117,9 @@ typedef struct lb_lance_written {
 lb_status lb_lance_writer_end(lb_lance_writer *w, int32_t *next_id, lb_arena *arena, lb_lance_written *out,
                               lb_error *err);
 
-/* All fields, those of companions behind the others; and the companions. Lent by the writer. */
-void lb_lance_writer_fields(lb_lance_writer *w, lb_lance_fields *out, lb_lance_companions *companions);
+/* All fields, those of companions behind the others; and the companions. Arrays in the arena, fields lent by the writer. */
+lb_status lb_lance_writer_fields(const lb_lance_writer *w, lb_arena *arena, lb_lance_fields *out,
+                                 lb_lance_companions *companions, lb_error *err);
 
 /* Append the values of all dictionaries as they stand in a file from byte `at` on, and set the fields' dictionary positions. */
 lb_status lb_lance_writer_dictionaries(lb_lance_writer *w, uint64_t at, lb_buf *out, lb_error *err);
