@@ -44,21 +44,37 @@ static size_t column_width(const struct ArrowSchemaView *v)
     return (size_t)(layout.element_size_bits[1] / 8);
 }
 
-/* How many values keys of so many bytes tell apart. */
-static uint64_t column_keys(enum ArrowType storage, size_t width)
+/* Width of a dictionary's keys by the field's logical type, dict:VALUE:KEY:ORDERED; signed ones lose a bit. 0: none. */
+static size_t column_key_width(const lb_lance_field *field, bool *with_sign)
 {
-    bool with_sign = storage == NANOARROW_TYPE_INT8 || storage == NANOARROW_TYPE_INT16 ||
-                     storage == NANOARROW_TYPE_INT32 || storage == NANOARROW_TYPE_INT64;
-    unsigned bits = (unsigned)(width * 8) - with_sign;
-    return bits >= 63 ? INT64_MAX : (uint64_t)1 << bits;
+    static const struct {
+        const char *word;
+        size_t width;
+        bool with_sign;
+    } keys[] = { { "int8", 1, true },   { "int16", 2, true },   { "int32", 4, true },   { "int64", 8, true },
+                 { "uint8", 1, false }, { "uint16", 2, false }, { "uint32", 4, false }, { "uint64", 8, false } };
+    lb_str type = lb_lance_str(field->logical_type);
+    const char *colon = type.size > 5 && memcmp(type.at, "dict:", 5) == 0 ? memchr(type.at + 5, ':', type.size - 5) : NULL;
+    const char *end = colon == NULL ? NULL : memchr(colon + 1, ':', (size_t)(type.at + type.size - colon - 1));
+    for (size_t i = 0; end != NULL && i < LB_COUNT_OF(keys); i++)
+        if (lb_str_is((lb_str){ colon + 1, (size_t)(end - colon - 1) }, keys[i].word)) {
+            *with_sign = keys[i].with_sign;
+            return keys[i].width;
+        }
+    return 0;
 }
 
-static lb_status column_dictionary(lb_lance_writer *w, lw_column *c, const struct ArrowSchemaView *keys, lb_error *err)
+/* A field that is a dictionary; its batches may hold plain values. */
+static lb_status column_dictionary(lb_lance_writer *w, lw_column *c, size_t key_width, bool with_sign, lb_error *err)
 {
     struct ArrowSchemaView v;
-    LB_TRY(lb_schema_view(c->schema->dictionary, &v, err));
-    size_t width = column_kind(&v) == LW_BYTES ? 0 : column_width(&v);
-    lw_dictionary_init(&c->dictionary, &w->cx->budget, width, column_keys(keys->storage_type, c->width));
+    unsigned bits = (unsigned)(key_width * 8) - with_sign;
+    c->decoded = c->schema->dictionary == NULL;
+    LB_TRY(lb_schema_view(c->decoded ? c->schema : c->schema->dictionary, &v, err));
+    c->kind = LW_KEYS;
+    c->width = key_width;
+    lw_dictionary_init(&c->dictionary, &w->cx->budget, column_kind(&v) == LW_BYTES ? 0 : column_width(&v),
+                       bits >= 63 ? INT64_MAX : (uint64_t)1 << bits);
     return LB_OK;
 }
 
@@ -89,8 +105,12 @@ static lb_status column_init(lb_lance_writer *w, lw_column *c, const struct Arro
     LB_TRY(column_levels(c, &v, err));
     c->kind = column_kind(&v);
     c->width = column_width(&v);
-    if (c->kind == LW_KEYS)
-        LB_TRY(column_dictionary(w, c, &v, err));
+    bool with_sign = false;
+    size_t key_width = column_key_width(field, &with_sign);
+    if (key_width != 0)
+        LB_TRY(column_dictionary(w, c, key_width, with_sign, err));
+    else if (c->kind == LW_KEYS)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "fields and schema do not go together");
     c->valid = lb_arena_alloc(&w->arena, c->levels + 1, sizeof *c->valid);
     if (c->valid == NULL)
         return lb_arena_fail(&w->arena, err);
@@ -166,23 +186,19 @@ void lb_lance_writer_free(lb_lance_writer *w)
     free(w);
 }
 
-lb_status lb_lance_writer_set_dictionary(lb_lance_writer *w, size_t field, const struct ArrowArray *values,
-                                         lb_error *err)
+lb_status lb_lance_writer_set_dictionary(lb_lance_writer *w, size_t field, uint64_t count, const uint64_t *ends,
+                                         const uint8_t *data, lb_error *err)
 {
-    lw_column *c = &w->columns[field];
-    struct ArrowArrayView view;
-    uint64_t number;
-    lb_status s = lb_view_open(c->schema->dictionary, values, &view, err);
-    for (int64_t i = 0; i < values->length && s == LB_OK; i++) {
-        lb_str value = c->dictionary.width == 0
-                           ? lb_view_bytes(&view, i)
-                           : (lb_str){ view.buffer_views[1].data.as_char +
-                                           (size_t)(view.offset + i) * c->dictionary.width,
-                                       c->dictionary.width };
-        s = lw_dictionary_number(&c->dictionary, value, &number, err);
+    lw_dictionary *d = &w->columns[field].dictionary;
+    uint64_t from = 0;
+    if (w->columns[field].kind != LW_KEYS || (ends == NULL) != (d->width != 0))
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a dictionary of another type than its field");
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t to = ends != NULL ? ends[i] : from + d->width;
+        LB_TRY(lw_dictionary_add(d, (lb_str){ (const char *)data + from, (size_t)(to - from) }, err));
+        from = to;
     }
-    ArrowArrayViewReset(&view);
-    return s;
+    return LB_OK;
 }
 
 static lw_column *writer_find(lb_lance_writer *w, int32_t id)
@@ -742,6 +758,12 @@ lb_status lb_lance_writer_dictionaries(lb_lance_writer *w, uint64_t at, lb_buf *
             sorted[n++] = &w->columns[i];
     if (n > 1)
         qsort(sorted, n, sizeof *sorted, compare_columns);
+    for (size_t i = 0; i < n && s == LB_OK; i++) { /* keys of nulls are 0, which then has to mean something */
+        static const char zeros[8];
+        lw_dictionary *values = &sorted[i]->dictionary;
+        if (values->count == 0)
+            s = lw_dictionary_add(values, (lb_str){ zeros, values->width }, err);
+    }
     for (size_t i = 0; i < n && s == LB_OK; i++) {
         LbPb__Dictionary *d = lb_arena_alloc(&w->arena, 1, sizeof *d);
         uint64_t position = 0;

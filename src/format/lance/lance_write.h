@@ -70,15 +70,15 @@ typedef struct lb_lance_writer_options {
 } lb_lance_writer_options;
 
 /* A writer for rows of `schema` (as lb_lance_write_schema gives it), whose fields are `fields`: both are lent, the fields
- * changed by it (dictionary, nullable). */
+ * changed by it (dictionary, nullable). A dictionary field may have batches of plain values. */
 lb_status lb_lance_writer_new(lb_context *cx, const struct ArrowSchema *schema, const lb_lance_fields *fields,
                               const lb_lance_writer_options *options, lb_lance_writer **out, lb_error *err);
 void lb_lance_writer_free(lb_lance_writer *w); /* NULL is fine */
 
-/* Dictionary values that keys of this field already mean: new ones are added behind them. `values` of the type of the schema's
- * dictionary. */
-lb_status lb_lance_writer_set_dictionary(lb_lance_writer *w, size_t field, const struct ArrowArray *values,
-                                         lb_error *err);
+/* Dictionary values that keys of the field at this place already mean: new ones are added behind them. Value i ends at ends[i] of
+ * `data`; `ends` NULL: all have the width of their type. */
+lb_status lb_lance_writer_set_dictionary(lb_lance_writer *w, size_t field, uint64_t count, const uint64_t *ends,
+                                         const uint8_t *data, lb_error *err);
 
 /* Nulls of companion->of are told by these fields of the dataset (the lists around, and the booleans inside them), in every
  * file. Errors: CORRUPT where they do not go together. */

@@ -361,21 +361,30 @@ static lb_status put_bytes(lb_lance_writer *w, lw_column *c, const lw_run *runs,
 
 /* ---------------------------------------------------------------- dictionaries */
 
-/* Numbers that the values of a batch's dictionary have in ours. */
+static lb_str keys_value(const lw_column *c, const struct ArrowArrayView *values, int64_t i)
+{
+    size_t width = c->dictionary.width;
+    if (width == 0)
+        return lb_view_bytes(values, i);
+    return (lb_str){ values->buffer_views[1].data.as_char + (size_t)(values->offset + i) * width, width };
+}
+
+/* Numbers that the values of a batch's dictionary have in ours. The first dictionary is taken over as it is. */
 static lb_status keys_translate(lw_column *c, const struct ArrowArrayView *values, lb_error *err)
 {
+    bool first = c->dictionary.count == 0;
     c->numbers.size = 0;
     LB_TRY(lb_buf_reserve(&c->numbers, (size_t)values->length * sizeof(int64_t), err));
     for (int64_t i = 0; i < values->length; i++) {
         uint64_t number = 0;
         int64_t signed_number = -1;
         if (!lb_view_is_null(values, i)) {
-            size_t width = c->dictionary.width;
-            lb_str value = width == 0 ? lb_view_bytes(values, i)
-                                      : (lb_str){ values->buffer_views[1].data.as_char +
-                                                      (size_t)(values->offset + i) * width,
-                                                  width };
-            LB_TRY(lw_dictionary_number(&c->dictionary, value, &number, err));
+            lb_str value = keys_value(c, values, i);
+            if (first)
+                LB_TRY(lw_dictionary_add(&c->dictionary, value, err));
+            number = c->dictionary.count - 1;
+            if (!first)
+                LB_TRY(lw_dictionary_number(&c->dictionary, value, &number, err));
             signed_number = (int64_t)number;
         }
         lb_buf_put(&c->numbers, &signed_number, sizeof signed_number);
@@ -383,21 +392,33 @@ static lb_status keys_translate(lw_column *c, const struct ArrowArrayView *value
     return LB_OK;
 }
 
-static lb_status keys_number(lb_lance_writer *w, lw_column *c, const lw_run *r, int64_t i, int64_t *number,
-                             lb_error *err)
+/* Number of one value in our dictionary; -1: null. */
+static lb_status keys_number(lw_column *c, const lw_run *r, int64_t i, int64_t *number, lb_error *err)
 {
-    const int64_t *numbers = (const int64_t *)(const void *)c->numbers.data;
+    uint64_t found = 0;
     *number = -1;
-    if (!lb_view_is_null(r->view, r->first + i)) {
-        int64_t key = lb_view_dictionary_index(r->view, r->first + i);
-        if (key < 0)
-            return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a key points outside its dictionary");
-        *number = numbers[key];
+    if (lb_view_is_null(r->view, r->first + i))
+        return LB_OK;
+    if (c->decoded) {
+        LB_TRY(lw_dictionary_number(&c->dictionary, keys_value(c, r->view, r->first + i), &found, err));
+        *number = (int64_t)found;
+        return LB_OK;
     }
-    if (*number < 0)
-        LB_TRY(null_met(w, c, 0, "a null", err));
-    if (valid_wanted(w, &c->valid[0]))
-        LB_TRY(valid_add_one(&c->valid[0], *number >= 0, err));
+    int64_t key = lb_view_dictionary_index(r->view, r->first + i);
+    if (key < 0)
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a key points outside its dictionary");
+    *number = ((const int64_t *)(const void *)c->numbers.data)[key];
+    return LB_OK;
+}
+
+static lb_status keys_ready(lb_lance_writer *w, lw_column *c, const struct ArrowArrayView *view, lb_error *err)
+{
+    if (c->decoded || (c->translated == w->serial && c->translated_from == view->dictionary))
+        return LB_OK;
+    c->translated = 0;
+    LB_TRY(keys_translate(c, view->dictionary, err));
+    c->translated = w->serial;
+    c->translated_from = view->dictionary;
     return LB_OK;
 }
 
@@ -407,15 +428,14 @@ static lb_status put_key_run(lb_lance_writer *w, lw_column *c, const lw_run *r, 
         LB_TRY(valid_add_ones(&c->valid[0], (uint64_t)r->count, err));
     if (r->view == NULL)
         return put_zeros(w, (uint64_t)r->count * c->width, err);
-    if (c->translated != w->serial || c->translated_from != r->view->dictionary) {
-        c->translated = 0;
-        LB_TRY(keys_translate(c, r->view->dictionary, err));
-        c->translated = w->serial;
-        c->translated_from = r->view->dictionary;
-    }
+    LB_TRY(keys_ready(w, c, r->view, err));
     for (int64_t i = 0; i < r->count; i++) {
         int64_t number;
-        LB_TRY(keys_number(w, c, r, i, &number, err));
+        LB_TRY(keys_number(c, r, i, &number, err));
+        if (number < 0)
+            LB_TRY(null_met(w, c, 0, "a null", err));
+        if (valid_wanted(w, &c->valid[0]))
+            LB_TRY(valid_add_one(&c->valid[0], number >= 0, err));
         uint64_t key = number < 0 ? 0 : (uint64_t)number;
         LB_TRY(put(w, &key, c->width, err));
     }

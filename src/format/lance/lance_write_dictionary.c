@@ -53,8 +53,25 @@ static lb_status dictionary_grow(lw_dictionary *d, lb_error *err)
     lb_budget_give(d->data.budget, old * sizeof *d->slots);
     d->slots = slots;
     d->n_slots = n;
-    for (uint64_t i = 0; i < d->count; i++)
-        d->slots[dictionary_slot(d, dictionary_at(d, i))] = (uint32_t)i + 1;
+    for (uint64_t i = 0; i < d->count; i++) {
+        size_t slot = dictionary_slot(d, dictionary_at(d, i));
+        if (d->slots[slot] == 0) /* of equal values the first is meant */
+            d->slots[slot] = (uint32_t)i + 1;
+    }
+    return LB_OK;
+}
+
+static lb_status dictionary_append(lw_dictionary *d, lb_str value, lb_error *err)
+{
+    if (d->count >= d->most)
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                       "a dictionary gets more than the %llu values that its keys can tell apart",
+                       (unsigned long long)d->most);
+    uint64_t end = d->data.size + (uint64_t)value.size;
+    LB_TRY(lb_buf_reserve(&d->ends, sizeof end, err));
+    LB_TRY(lb_buf_append(&d->data, value.at, value.size, err));
+    lb_buf_put(&d->ends, &end, sizeof end);
+    d->count++;
     return LB_OK;
 }
 
@@ -62,20 +79,21 @@ lb_status lw_dictionary_number(lw_dictionary *d, lb_str value, uint64_t *number,
 {
     LB_TRY(dictionary_grow(d, err));
     size_t slot = dictionary_slot(d, value);
-    if (d->slots[slot] != 0) {
-        *number = d->slots[slot] - 1;
-        return LB_OK;
+    if (d->slots[slot] == 0) {
+        LB_TRY(dictionary_append(d, value, err));
+        d->slots[slot] = (uint32_t)d->count;
     }
-    if (d->count >= d->most)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
-                       "the values of all batches together are more than the %llu that the dictionary's keys can tell apart",
-                       (unsigned long long)d->most);
-    uint64_t end = d->data.size + (uint64_t)value.size;
-    LB_TRY(lb_buf_reserve(&d->ends, sizeof end, err));
-    LB_TRY(lb_buf_append(&d->data, value.at, value.size, err));
-    lb_buf_put(&d->ends, &end, sizeof end);
-    *number = d->count++;
-    d->slots[slot] = (uint32_t)*number + 1;
+    *number = d->slots[slot] - 1;
+    return LB_OK;
+}
+
+lb_status lw_dictionary_add(lw_dictionary *d, lb_str value, lb_error *err)
+{
+    LB_TRY(dictionary_grow(d, err));
+    size_t slot = dictionary_slot(d, value);
+    LB_TRY(dictionary_append(d, value, err));
+    if (d->slots[slot] == 0)
+        d->slots[slot] = (uint32_t)d->count;
     return LB_OK;
 }
 

@@ -31,6 +31,9 @@ void lw_dictionary_free(lw_dictionary *d);
 /* Number of a value, which is added where it is new. Errors: UNSUPPORTED (more than the keys can tell), BUDGET, NOMEM. */
 lb_status lw_dictionary_number(lw_dictionary *d, lb_str value, uint64_t *number, lb_error *err);
 
+/* Add a value as the next number, also where it is there already. */
+lb_status lw_dictionary_add(lw_dictionary *d, lb_str value, lb_error *err);
+
 /* The values as they stand in a file from byte `at` on; *position is what the schema's dictionary entry points at. */
 lb_status lw_dictionary_encode(const lw_dictionary *d, uint64_t at, lb_buf *out, uint64_t *position, lb_error *err);
 
@@ -63,6 +66,7 @@ typedef struct lw_column {
     bool saw_null, saw_empty;
     lb_buf pages; /* lw_page of each group */
     lw_dictionary dictionary;
+    bool decoded;         /* a dictionary column whose batches hold values, not keys */
     uint64_t translated;  /* serial of the batch that `numbers` is for */
     const void *translated_from;
     lb_buf numbers; /* int64 for each value of the batch's dictionary; -1: null */
