@@ -36,6 +36,15 @@ typedef struct lb_manifest {
  * Errors: CORRUPT; UNSUPPORTED (a numbering of before release 0.2.7, an unknown footer version); BUDGET, NOMEM, IO. */
 lb_status lb_manifest_read(lb_store *store, lb_arena *arena, lb_manifest *out, lb_error *err);
 
+/* What tells versions apart, read without decoding the fragments. Strings in the arena. */
+typedef struct lb_manifest_glance {
+    uint64_t version;
+    int64_t seconds; /* commit time, UTC */
+    int32_t nanos;
+    lb_str tag;
+} lb_manifest_glance;
+lb_status lb_manifest_look(lb_store *store, lb_arena *arena, lb_manifest_glance *out, lb_error *err);
+
 /* UNSUPPORTED, naming the bits, where the flags ask a reader for what it does not implement. */
 lb_status lb_manifest_check_readable(const lb_manifest *m, lb_error *err);
 
