@@ -512,6 +512,66 @@ LB_API lb_status lb_print(lb_context *cx, struct ArrowArrayStream *stream, const
 /* The forms lb_print knows, separated by blanks. */
 LB_API const char *lb_print_forms(void);
 
+/* ---------------------------------------------------------------- Lance datasets: writing
+ * A dataset is a folder of versions; each change commits a new one, and none is ever changed. Paths name the folder; where a
+ * version may be said it is PATH@N or PATH@TAG. Writers may work side by side: whoever comes second does its change again on
+ * top of the first one's version, and where that makes no sense gets CONFLICT. A crash leaves the old or the new version.
+ *
+ * A stream of rows is pulled and released by the call, also on error. */
+
+/* What is written for nulls that Lance v1 cannot tell (docs/formats/lance.md). */
+typedef enum lb_lance_nulls {
+    LB_LANCE_NULLS_REFUSE, /* an error that names column and row */
+    LB_LANCE_NULLS_KEEP,   /* a companion column of booleans tells, which Lakebed joins again when it reads */
+    LB_LANCE_NULLS_LOSSY   /* 0, false, empty */
+} lb_lance_nulls;
+
+typedef struct lb_key_value {
+    const char *key;
+    const void *value; /* NULL: the key is taken away */
+    size_t size;
+} lb_key_value;
+
+typedef struct lb_lance_options {
+    size_t struct_size;
+    lb_lance_nulls nulls;
+    uint64_t group_rows; /* rows that are stored together; 0: 1,024 */
+    uint64_t file_rows;  /* a file is ended with the group that reaches so many; 0: 1,048,576 */
+    bool whole_batches;  /* a group ends with the batch that reaches group_rows, as Lance 0.4 had it; else exactly there */
+    bool replace;        /* lb_lance_tag: the tag may stand already. lb_lance_append: make the dataset where there is none */
+    const char *tag;     /* written into the version itself; NULL: none */
+    const lb_key_value *metadata; /* of the schema: what changes */
+    size_t n_metadata;
+    const lb_key_value *aux; /* version-auxiliary data of the new version */
+    size_t n_aux;
+    int64_t timestamp_ns;          /* of the commit, Unix time; 0: now */
+    const char *const *file_names; /* of the data files to be written, less ".lance", ended by NULL; when they are used up,
+                                      or NULL: random UUIDs */
+} lb_lance_options;
+
+/* What a change made. */
+typedef struct lb_lance_result {
+    size_t struct_size;
+    uint64_t version; /* 0: there was nothing to change */
+    uint64_t rows;    /* written, or deleted */
+    uint64_t files;   /* data files written */
+    uint64_t fragments; /* of the version */
+} lb_lance_result;
+
+/* Make a dataset of rows. Errors: USAGE: there is one (or another thing); nulls that are refused; names with dots;
+ * UNSUPPORTED: a type Lance v1 has not; CONFLICT, IO, the stream's. */
+LB_API lb_status lb_lance_create(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                 const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* Add rows behind the others. Columns are matched by name; types are widened where the dataset's holds all values.
+ * Errors: as create; USAGE: columns that do not fit. */
+LB_API lb_status lb_lance_append(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                 const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* A version that holds these rows only, with their columns. What came before stays in its versions. */
+LB_API lb_status lb_lance_overwrite(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                    const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
 /* ---------------------------------------------------------------- saving */
 
 /* A file that appears whole or not at all: written beside, synced, renamed over `path`. */

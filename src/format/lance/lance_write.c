@@ -694,13 +694,24 @@ static lb_status end_ids(const file_end *e, lb_arena *arena, lb_lance_written *o
     return LB_OK;
 }
 
-lb_status lb_lance_writer_end(lb_lance_writer *w, int32_t *next_id, lb_arena *arena, lb_lance_written *out,
+/* Further files may hold nulls where none were yet, and all files have to have the same companions. */
+static void end_keep_all(lb_lance_writer *w)
+{
+    for (size_t i = 0; i < w->n_columns; i++)
+        for (unsigned level = 0; level <= w->columns[i].levels; level++)
+            if ((w->columns[i].schema->flags & ARROW_FLAG_NULLABLE) != 0 && w->columns[i].kind != LW_NULL)
+                w->columns[i].valid[level].keep = true;
+}
+
+lb_status lb_lance_writer_end(lb_lance_writer *w, bool more, int32_t *next_id, lb_arena *arena, lb_lance_written *out,
                               lb_error *err)
 {
     lb_arena own;
     file_end e = { .w = w, .arena = &own };
     *out = (lb_lance_written){ .rows = w->rows };
     end_nullable(w);
+    if (more && w->options.nulls == LB_LANCE_NULLS_KEEP && !w->options.fixed_nullable)
+        end_keep_all(w);
     LB_TRY(companions_make(w, next_id, err));
     lb_arena_init(&own, &w->cx->budget);
     lb_status s = end_gather(&e, err);

@@ -16,12 +16,6 @@
 #include "column/types.h"
 #include "format/lance/lance_message.h"
 
-typedef enum lb_lance_nulls {
-    LB_LANCE_NULLS_REFUSE, /* an error that names column and row */
-    LB_LANCE_NULLS_KEEP,   /* a companion says which values are null */
-    LB_LANCE_NULLS_LOSSY   /* 0, false, empty */
-} lb_lance_nulls;
-
 /* A companion: the field `field` holds booleans that are false where the values of field `of` are null, in as many lists as
  * those values lie in. `level`: of items so many fixed-size lists deep (which are no fields). */
 typedef struct lb_lance_companion {
@@ -63,7 +57,7 @@ lb_status lb_lance_fields_of_schema(const struct ArrowSchema *schema, int32_t ne
 typedef struct lb_lance_writer lb_lance_writer;
 
 typedef struct lb_lance_writer_options {
-    lb_lance_nulls nulls;
+    lb_lance_nulls nulls; /* lakebed.h */
     bool fixed_nullable;       /* the fields are those of a dataset: whether they are nullable cannot change any more */
     lb_lance_entry **metadata; /* of the schema; lent */
     size_t n_metadata;
@@ -113,8 +107,9 @@ typedef struct lb_lance_written {
     size_t n_ids;
 } lb_lance_written;
 
-/* End the file. Companions that are due and lack a field get one, with ids from *next_id on, which is moved on. */
-lb_status lb_lance_writer_end(lb_lance_writer *w, int32_t *next_id, lb_arena *arena, lb_lance_written *out,
+/* End the file. Companions that are due and lack a field get one, with ids from *next_id on, which is moved on. `more`: files may
+ * follow, so that under LB_LANCE_NULLS_KEEP whatever may be null gets one. */
+lb_status lb_lance_writer_end(lb_lance_writer *w, bool more, int32_t *next_id, lb_arena *arena, lb_lance_written *out,
                               lb_error *err);
 
 /* All fields, those of companions behind the others; and the companions. Arrays in the arena, fields lent by the writer. */
