@@ -75,11 +75,11 @@ static bool lance_is_fixed(const struct ArrowSchemaView *v)
 
 static lb_status lance_list_name(const struct ArrowSchema *schema, lb_buf *out, int depth, bool *done, lb_error *err)
 {
-    const struct ArrowSchema *item = schema->children[0];
     struct ArrowSchemaView v;
     LB_TRY(lb_schema_view(schema, &v, err));
     if (v.type != NANOARROW_TYPE_FIXED_SIZE_LIST)
         return lance_fixed_name(&v, out, done, err);
+    const struct ArrowSchema *item = schema->children[0];
     LB_TRY(lb_buf_append_str(out, "fixed_size_list:", err));
     if (strcmp(item->format, "w:2") == 0 && lb_str_is(lb_schema_extension(item), "lance.bfloat16")) {
         *done = true;
