@@ -420,13 +420,16 @@ typedef struct lb_open_options {
     lb_schema_mode schema;
 } lb_open_options;
 
-/* Open a data file, or a directory as one row space in map order. A map is found from the file upwards
+/* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row space in map order. A map is found from the file upwards
  * and used for files that have not changed since (size, mtime, ctime, hash of the block's start); otherwise
  * a file is surveyed first: whole up to 256 MiB, else its first 16 MiB.
  * Errors: NOTFOUND, IO, UNSUPPORTED, CORRUPT, USAGE (options). */
 LB_API lb_status lb_open(lb_context *cx, const char *path, const lb_open_options *options, lb_table **out,
                          lb_error *err);
 LB_API void lb_close(lb_table *table);
+
+/* Is it a directory of files, and not a single file or dataset? */
+LB_API bool lb_table_is_lake(const lb_table *table);
 
 /* Number of rows, or -1 where only a sample was read (then lb_table_count reads on to the end). */
 LB_API int64_t lb_table_rows(const lb_table *table);

@@ -9,6 +9,7 @@
 #include "lake/inspect.h"
 #include "lake/lake_write.h"
 #include "lake/sandbox.h"
+#include "lance/dataset_store.h"
 
 typedef struct build_file {
     lb_arena arena;
@@ -72,7 +73,7 @@ static lb_status build_inspect(build *b, const lb_data_file *file, build_file *o
     options.bytes_done = &b->bytes_done;
     options.progress = b->cx->progress == NULL ? NULL : build_progress;
     options.progress_user = b;
-    lb_status status = lb_store_open_file(file->path, &store, err);
+    lb_status status = lb_data_store_open(file->path, &store, err);
     out->gone = status == LB_NOTFOUND;
     if (status == LB_OK)
         status = lb_lake_options_for(b->options, file->rel_path, b->over, &read, err);

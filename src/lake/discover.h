@@ -18,7 +18,7 @@ typedef struct lb_data_file {
     int64_t mtime_ns, ctime_ns;
 } lb_data_file;
 
-/* All data files below `root`, by ascending rel_path. Errors: as lb_walk. */
+/* All data files below `root`, Lance datasets among them (a folder that is taken as one file and not looked into), by ascending rel_path. Errors: as lb_walk. */
 lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_arena *arena,
                       lb_data_file **files, size_t *count, lb_error *err);
 

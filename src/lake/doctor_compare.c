@@ -7,6 +7,7 @@
 #include "lake/data.h"
 #include "lake/digest.h"
 #include "lake/doctor.h"
+#include "lance/dataset_store.h"
 
 /* ---------------------------------------------------------------- names, sizes, times */
 
@@ -293,7 +294,7 @@ static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena
     lb_digester *digester = NULL;
     lb_store *store = NULL;
     uint8_t *bytes = malloc(LB_DIGEST_RANGE);
-    lb_status status = bytes == NULL ? lb_fail_nomem(err) : lb_store_open_file(f->disk->path, &store, err);
+    lb_status status = bytes == NULL ? lb_fail_nomem(err) : lb_data_store_open(f->disk->path, &store, err);
 
     if (status == LB_OK)
         status = lb_digester_new(false, &d->cx->budget, &digester, err);

@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "column/ipc.h"
 #include "lake/doctor.h"
+#include "lance/dataset_store.h"
 
 typedef struct survey_work {
     doctor *d;
@@ -122,7 +123,7 @@ static lb_status survey_inspect(doctor *d, doctor_file *f, lb_arena *arena, lb_e
     options.bytes_done = &d->bytes_surveyed;
     options.progress = d->cx->progress == NULL ? NULL : lb_doctor_progress;
     options.progress_user = d;
-    lb_status status = lb_store_open_file(f->disk->path, &store, err);
+    lb_status status = lb_data_store_open(f->disk->path, &store, err);
     if (status == LB_OK)
         status = lb_lake_options_for(d->lake, f->rel_path, NULL, &read, err);
     if (status == LB_OK)

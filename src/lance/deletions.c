@@ -233,11 +233,15 @@ static lb_status arrow_settle(arrow_file *a, lb_error *err)
 static lb_status arrow_read(lb_str bytes, uint64_t rows, lb_buf *out, lb_error *err)
 {
     arrow_file a = { .bytes = (const uint8_t *)bytes.at, .size = bytes.size, .rows = rows, .out = out };
+    static const char nothing[8];
     uint64_t at = 8;
     bool end = false;
 
     if (bytes.size < 8 || memcmp(bytes.at, "ARROW1", 6) != 0)
         return arrow_bad("it does not begin with ARROW1", err);
+    /* Newer writers align the first message to 64 bytes. */
+    while (bytes.size - at >= sizeof nothing && memcmp(bytes.at + at, nothing, sizeof nothing) == 0)
+        at += sizeof nothing;
     while (!end)
         LB_TRY(arrow_message(&a, &at, &end, err));
     return arrow_settle(&a, err);

@@ -159,17 +159,19 @@ static lb_status data_pages(lb_lance_data *d, const int32_t *fields, size_t n_fi
 
 /* ---------------------------------------------------------------- opening */
 
-lb_status lb_lance_data_open(lb_store *store, const int32_t *ids, size_t n_ids, lb_budget *budget, lb_lance_data **out,
-                             lb_error *err)
+lb_status lb_lance_data_open(lb_store *store, bool lent, const int32_t *ids, size_t n_ids, lb_budget *budget,
+                             lb_lance_data **out, lb_error *err)
 {
     lb_lance_data *d = calloc(1, sizeof *d);
 
     *out = NULL;
     if (d == NULL) {
-        lb_store_close(store);
+        if (!lent)
+            lb_store_close(store);
         return lb_fail_nomem(err);
     }
     d->store = store;
+    d->lent = lent;
     lb_arena_init(&d->arena, budget);
     lb_status status = data_metadata(d, err);
     if (status == LB_OK)
@@ -191,7 +193,8 @@ void lb_lance_data_close(lb_lance_data *d)
 {
     if (d == NULL)
         return;
-    lb_store_close(d->store);
+    if (!d->lent)
+        lb_store_close(d->store);
     lb_arena_free(&d->arena);
     free(d);
 }

@@ -18,6 +18,7 @@ typedef struct lb_lance_page {
 
 typedef struct lb_lance_data {
     lb_store *store;
+    bool lent; /* the store is the caller's */
     lb_arena arena;
     lb_lance_file_metadata *meta;
     lb_lance_manifest *schema; /* embedded; NULL: the file has none */
@@ -29,10 +30,10 @@ typedef struct lb_lance_data {
     const lb_lance_page *pages;
 } lb_lance_data;
 
-/* Open the file of a store, which it takes, also on error. `ids`: of the fields in it, for a file without a schema of its own.
+/* Open the file of a store, which it takes, also on error, unless it is `lent`. `ids`: of the fields in it, for a file without a schema of its own.
  * Errors: CORRUPT; UNSUPPORTED: a file of format 2, saying which; BUDGET, NOMEM, IO. Memory: the page table and the schema. */
-lb_status lb_lance_data_open(lb_store *store, const int32_t *ids, size_t n_ids, lb_budget *budget, lb_lance_data **out,
-                             lb_error *err);
+lb_status lb_lance_data_open(lb_store *store, bool lent, const int32_t *ids, size_t n_ids, lb_budget *budget,
+                             lb_lance_data **out, lb_error *err);
 void lb_lance_data_close(lb_lance_data *data); /* NULL is fine */
 
 /* Rows of a file, from its metadata alone. Errors: as lb_lance_data_open. */
