@@ -269,8 +269,8 @@ void lb_lance_writer_begin(lb_lance_writer *w, lb_write_fn write, void *user)
 static void group_runs(const lb_lance_rows *parts, size_t n, int64_t child, lw_run *runs)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct ArrowArrayView *v = &parts[i].batch->view;
-        runs[i] = (lw_run){ v->children[child], v->offset + parts[i].first, parts[i].count };
+        const struct ArrowArrayView *v = parts[i].batch == NULL ? NULL : &parts[i].batch->view;
+        runs[i] = v == NULL ? (lw_run){ NULL, 0, parts[i].count } : (lw_run){ v->children[child], v->offset + parts[i].first, parts[i].count };
     }
 }
 

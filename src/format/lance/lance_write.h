@@ -88,7 +88,7 @@ lb_status lb_lance_batch_open(lb_lance_writer *w, struct ArrowArray *array, lb_l
 void lb_lance_batch_free(lb_lance_batch *batch); /* NULL is fine */
 int64_t lb_lance_batch_rows(const lb_lance_batch *batch);
 
-/* A part of one group: rows [first, first + count) of a batch. */
+/* A part of one group: rows [first, first + count) of a batch; without one, rows of which nothing is known. */
 typedef struct lb_lance_rows {
     const lb_lance_batch *batch;
     int64_t first, count;
