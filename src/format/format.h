@@ -82,6 +82,10 @@ struct lb_format {
      * entry says. Never decodes more than a block before the first row, and the batch. */
     lb_status (*scan)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 
+    /* Read everything there is, checking what a scan need not: structure, positions, files beside. The first damage is the error:
+     * CORRUPT, UNSUPPORTED, NOTFOUND (a part is gone) … NULL: the bytes' digests tell. */
+    lb_status (*verify)(lb_reader *reader, lb_error *err);
+
     /* The records' own bytes. NULL: the format has none. */
     lb_status (*raw)(lb_reader *reader, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
 

@@ -7,6 +7,7 @@
 #include "lake/data.h"
 #include "lake/digest.h"
 #include "lake/doctor.h"
+#include "lake/handlers.h"
 #include "lance/dataset_store.h"
 
 /* ---------------------------------------------------------------- names, sizes, times */
@@ -253,6 +254,37 @@ static lb_status compare_judge(doctor *d, doctor_file *f, lb_error *err)
     return LB_OK;
 }
 
+/* A dataset's bytes are those of its manifest: whether its rows can be read is seen by reading them. */
+static lb_status compare_verify(doctor *d, doctor_file *f, lb_error *err)
+{
+    const lb_format *format = lb_handler_of_name(f->old->format);
+    lb_store *store = NULL;
+    lb_reader *reader = NULL;
+    lb_error why = LB_ERROR_INIT;
+
+    if (!d->options.verify || lb_doctor_is_drift(f) || f->old->error.size != 0 || format == NULL ||
+        format->verify == NULL)
+        return LB_OK;
+    lb_status status = lb_data_store_open(f->disk->path, &store, &why);
+    if (status == LB_OK)
+        status = format->open(format, d->cx, store, NULL, NULL, &reader, &why);
+    if (status == LB_OK)
+        status = format->verify(reader, &why);
+    format->close(reader);
+    lb_store_close(store);
+    if (status == LB_OK)
+        return LB_OK;
+    if (lb_is_callers(status) || status == LB_INTERNAL) {
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    f->drift = LB_DRIFT_UNREADABLE;
+    f->restamp = false;
+    f->why = lb_arena_dup(&d->arena, &why, sizeof why);
+    return f->why == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
+}
+
 static lb_status compare_judge_all(doctor *d, lb_error *err)
 {
     for (size_t i = 0; i < d->n_files; i++) {
@@ -260,6 +292,7 @@ static lb_status compare_judge_all(doctor *d, lb_error *err)
         if (f->check == NULL)
             continue;
         LB_TRY(compare_judge(d, f, err));
+        LB_TRY(compare_verify(d, f, err));
         d->healthy += !lb_doctor_is_drift(f);
     }
     return LB_OK;

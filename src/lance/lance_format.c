@@ -179,6 +179,11 @@ static lb_status lance_scan(lb_reader *r, const lb_range *range, struct ArrowArr
     return status;
 }
 
+static lb_status lance_verify(lb_reader *r, lb_error *err)
+{
+    return lb_lance_verify(r->set, err);
+}
+
 static const char *const lance_extensions[] = { "lance", NULL };
 static const char *const lance_options[] = { NULL };
 
@@ -191,5 +196,6 @@ const lb_format lb_format_lance = {
     .open = lance_open,
     .survey = lance_survey,
     .scan = lance_scan,
+    .verify = lance_verify,
     .close = lance_close,
 };
