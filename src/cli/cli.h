@@ -31,6 +31,7 @@ typedef enum cli_verb_id {
     VERB_COUNT,
     VERB_SCHEMA,
     VERB_STATS,
+    VERB_LANCE,
     VERB_FORMATS,
     VERB_HELP,
     VERB_VERSION,
@@ -81,6 +82,18 @@ typedef enum cli_option_id {
     OPT_FORMAT,
     OPT_NO_MAP,
     OPT_SCHEMA,
+    OPT_FROM,
+    OPT_NULLS,
+    OPT_TAG,
+    OPT_UNSET,
+    OPT_AUX,
+    OPT_GROUP_ROWS,
+    OPT_FILE_ROWS,
+    OPT_IDS,
+    OPT_ROWS_FROM,
+    OPT_ORPHANS,
+    OPT_REMOVE,
+    OPT_FORCE,
     OPT_DELIMITED,
     OPT_THREADS,
     OPT_JSON,
@@ -265,6 +278,7 @@ int verb_slice(cli *c); /* also head and tail */
 int verb_count(cli *c);
 int verb_schema(cli *c);
 int verb_stats(cli *c);
+int verb_lance(cli *c);
 int verb_formats(cli *c);
 int verb_help(cli *c);
 int verb_version(cli *c);
@@ -272,6 +286,34 @@ int verb_show(cli *c);
 
 /* Candidates for the last of `words`, a line each, as the completion scripts ask for them. */
 int complete_words(int count, char **words);
+
+/* ---------------------------------------------------------------- Lance datasets: verb_lance.c, verb_lance_look.c */
+
+/* Options of a write, out of the command line. What it points to is freed with lance_options_free. */
+typedef struct lance_call {
+    lb_lance_options options;
+    lb_key_value *metadata, *aux;
+} lance_call;
+int lance_options(cli *c, lance_call *out);
+void lance_options_free(lance_call *call);
+
+/* Rows of `table` as a new dataset: what `slice --to lance` does. */
+int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const char *path);
+
+int lance_log(cli *c);
+int lance_show(cli *c);
+int lance_diff(cli *c);
+int lance_tags(cli *c);
+int lance_pairs(cli *c, lb_dataset_meta kind);
+
+/* A moment as 2026-11-30T12:34:56.789Z; "-" where there is none. */
+cli_text moment_text(int64_t seconds, int32_t nanos);
+
+/* How long ago, in text as `doctor --older-than` takes it; false: it is none. */
+bool cli_parse_age(const char *text, int64_t *out);
+
+/* Names given with --columns, split at their commas; `*names` holds what the list points into. Both are freed by the caller. */
+void cli_columns(const cli *c, cli_list *columns, char **names);
 
 /* Open `path` with the options given; on failure the error is printed and the exit status returned, else EXIT_DONE. */
 int cli_open(cli *c, const char *path, lb_table **out);

@@ -81,6 +81,31 @@ static const cli_verb verbs[VERB_COUNT_] = {
         .examples = "lakebed stats data.csv\n"
                     "lakebed stats data --json",
     },
+    [VERB_LANCE] = {
+        .name = "lance", .operands = "WHAT PATH…", .summary = "make and change versioned Lance datasets",
+        .least = 2, .most = SIZE_MAX, .run = verb_lance,
+        .about = "A dataset is a folder of versions: each change commits a new one, and none is ever changed. PATH@3,\n"
+                 "PATH@TAG and PATH@2026-11-30 name one of them, also for slice, head, count and the others.\n\n"
+                 "  create PATH --from SRC       a new dataset with the rows of SRC, a file or a directory\n"
+                 "  append PATH --from SRC       add rows behind the others\n"
+                 "  overwrite PATH --from SRC    a version with other rows; the former stays in its versions\n"
+                 "  add-columns PATH --from SRC  add the columns of SRC, a row for each row\n"
+                 "  delete PATH ROW…             delete rows: numbers, or A-B for all from A to B\n"
+                 "  compact PATH                 make small fragments and those with deleted rows into full ones\n"
+                 "  restore PATH@V               a new version with what V holds\n"
+                 "  tag PATH[@V] [NAME]          name a version; without a name: list the tags\n"
+                 "  log PATH                     list the versions\n"
+                 "  show PATH[@V]                fields, fragments, indices, metadata\n"
+                 "  diff PATH@A [B]              what changed from one version to another (default: the newest)\n"
+                 "  aux PATH[@V]                 the version's auxiliary data; with --set: a new version that has it\n"
+                 "  metadata PATH[@V]            metadata of the schema; with --set or --unset: a new version\n"
+                 "  clean PATH                   remove what no version reaches",
+        .examples = "lakebed lance create prices.lance --from prices.csv\n"
+                    "lakebed lance append prices.lance --from today.csv --tag v2\n"
+                    "lakebed lance delete prices.lance 17 100-199\n"
+                    "lakebed slice prices.lance@1 --limit 5\n"
+                    "lakebed lance clean prices.lance --older-than 7d",
+    },
     [VERB_FORMATS] = {
         .name = "formats", .operands = "", .summary = "list the formats, their extensions and read options",
         .run = verb_formats,
@@ -110,9 +135,10 @@ enum {
     ON_LOCATE = BIT(LOCATE),
     ON_SLICE = BIT(SLICE),
     ON_ROWS = BIT(SLICE) | BIT(HEAD) | BIT(TAIL),
-    ON_READ = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
+    ON_READ = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(LANCE) | BIT(SHOW),
     ON_JSON = BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) |
-              BIT(STATS) | BIT(FORMATS),
+              BIT(STATS) | BIT(LANCE) | BIT(FORMATS),
+    ON_LANCE = BIT(LANCE),
     ON_ALL = (1u << VERB_COUNT_) - 1
 };
 
@@ -160,9 +186,10 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_PAGES] = { .name = "pages", .help = "kept for Parquet files, which are not read yet", .verbs = ON_MAP },
     [OPT_SET] = { .name = "set",
                   .value = "GLOB:OPTIONS",
-                  .help = "read options for the files that match, as name=value,name=value; later ones win",
+                  .help = "read options for the files that match, as name=value,name=value; later ones win (lance aux and "
+                          "metadata: KEY=VALUE, or KEY=@FILE)",
                   .kind = KIND_TEXT,
-                  .verbs = ON_MAP,
+                  .verbs = ON_MAP | ON_LANCE,
                   .repeatable = true },
     [OPT_DETECT] = { .name = "detect",
                      .help = "accept a delimiter, or UTF-16, found by looking at the file",
@@ -181,9 +208,9 @@ static const cli_option options[OPT_COUNT] = {
                      .verbs = ON_DOCTOR },
     [OPT_OLDER_THAN] = { .name = "older-than",
                          .value = "AGE",
-                         .help = "verify only what was not verified for so long: 90s, 30m, 12h, 7d, 2w",
+                         .help = "verify, or clean, only what is older: 90s, 30m, 12h, 7d, 2w (clean: default 7d)",
                          .kind = KIND_TEXT,
-                         .verbs = ON_DOCTOR },
+                         .verbs = ON_DOCTOR | ON_LANCE },
     [OPT_FILE] = { .name = "file",
                    .value = "PATH",
                    .help = "rows are of this file of the map, a path below DIR",
@@ -193,22 +220,22 @@ static const cli_option options[OPT_COUNT] = {
                      .value = "N",
                      .help = "first row, from 0 (default 0)",
                      .kind = KIND_NUMBER,
-                     .verbs = ON_SLICE },
+                     .verbs = ON_SLICE | ON_LANCE },
     [OPT_LIMIT] = { .name = "limit",
                     .letter = 'n',
                     .value = "N",
                     .help = "number of rows (slice: to the end; head and tail: 10, also -N)",
                     .kind = KIND_NUMBER,
-                    .verbs = ON_ROWS },
+                    .verbs = ON_ROWS | ON_LANCE },
     [OPT_COLUMNS] = { .name = "columns",
                       .value = "A,B,…",
                       .help = "only these, in this order; a comma in a name is \\,",
                       .kind = KIND_TEXT,
-                      .verbs = ON_ROWS,
+                      .verbs = ON_ROWS | ON_LANCE,
                       .repeatable = true },
     [OPT_TO] = { .name = "to",
                  .value = "FORM",
-                 .help = "table, csv, ndjson, json, arrow, arrows, raw (the records' own bytes), tagged or canonical",
+                 .help = "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or canonical",
                  .kind = KIND_CHOICE,
                  .verbs = ON_ROWS },
     [OPT_OUTPUT] = { .name = "output",
@@ -232,6 +259,59 @@ static const cli_option options[OPT_COUNT] = {
                          "files of a directory that differ: unite columns (default), refuse, or make conflicts text",
                      .kind = KIND_CHOICE,
                      .verbs = ON_READ },
+    [OPT_FROM] = { .name = "from",
+                   .value = "SRC",
+                   .help = "where the rows come from: anything that Lakebed reads",
+                   .kind = KIND_FILE,
+                   .verbs = ON_LANCE },
+    [OPT_NULLS] = { .name = "nulls",
+                    .value = "refuse|keep|lossy",
+                    .help = "nulls that Lance v1 cannot tell: an error (default), kept in a companion column, or 0, "
+                            "false and empty instead",
+                    .kind = KIND_CHOICE,
+                    .verbs = ON_LANCE | ON_SLICE },
+    [OPT_TAG] = { .name = "tag",
+                  .value = "NAME",
+                  .help = "write this tag into the new version",
+                  .kind = KIND_TEXT,
+                  .verbs = ON_LANCE },
+    [OPT_UNSET] = { .name = "unset",
+                    .value = "KEY",
+                    .help = "metadata: take a key away",
+                    .kind = KIND_TEXT,
+                    .verbs = ON_LANCE,
+                    .repeatable = true },
+    [OPT_AUX] = { .name = "aux",
+                  .value = "KEY=VALUE",
+                  .help = "auxiliary data of the new version; =@FILE takes the value from a file",
+                  .kind = KIND_TEXT,
+                  .verbs = ON_LANCE,
+                  .repeatable = true },
+    [OPT_GROUP_ROWS] = { .name = "group-rows",
+                         .value = "N",
+                         .help = "rows that are stored together (default 1024)",
+                         .kind = KIND_NUMBER,
+                         .least = 1,
+                         .verbs = ON_LANCE | ON_SLICE },
+    [OPT_FILE_ROWS] = { .name = "file-rows",
+                        .value = "N",
+                        .help = "rows of a full data file (default 1048576)",
+                        .kind = KIND_NUMBER,
+                        .least = 1,
+                        .verbs = ON_LANCE | ON_SLICE },
+    [OPT_IDS] = { .name = "ids",
+                  .help = "delete: the numbers are row ids (fragment * 4294967296 + row in it)",
+                  .verbs = ON_LANCE },
+    [OPT_ROWS_FROM] = { .name = "rows-from",
+                        .value = "FILE",
+                        .help = "delete: take row numbers from a file, a line each (-: standard input)",
+                        .kind = KIND_FILE,
+                        .verbs = ON_LANCE },
+    [OPT_ORPHANS] = { .name = "orphans", .help = "show: list files that no version reaches", .verbs = ON_LANCE },
+    [OPT_REMOVE] = { .name = "remove", .help = "tag: take the tag away", .verbs = ON_LANCE },
+    [OPT_FORCE] = { .name = "force",
+                    .help = "tag: move a tag that is there; append: make the dataset where there is none",
+                    .verbs = ON_LANCE },
     [OPT_DELIMITED] = { .name = "delimited",
                         .value = "EXT=CHAR",
                         .help = "read files with this extension as text delimited by CHAR (\\t: tab)",
@@ -343,6 +423,6 @@ const char *cli_option_words(const cli_option *option)
         return "";
     if (option->read || option->id != OPT_TO)
         return option->value;
-    (void)snprintf(forms, sizeof forms, "%s raw", lb_print_forms());
+    (void)snprintf(forms, sizeof forms, "%s lance raw", lb_print_forms());
     return forms;
 }

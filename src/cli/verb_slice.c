@@ -27,7 +27,7 @@ static const struct {
     { "csv", "csv", NULL },       { "tsv", "csv", "\t" },      { "psv", "csv", "|" },
     { "ndjson", "ndjson", NULL }, { "jsonl", "ndjson", NULL }, { "json", "json", NULL },
     { "arrow", "arrow", NULL },   { "ipc", "arrow", NULL },    { "feather", "arrow", NULL },
-    { "arrows", "arrows", NULL },
+    { "arrows", "arrows", NULL }, { "lance", "lance", NULL },
 };
 
 static bool plan_extension(slice_plan *plan, const char *file)
@@ -58,6 +58,8 @@ static int plan_form(cli *c, slice_plan *plan)
         return report_usage(c, "--json goes with --explain; rows as JSON are --to json or --to ndjson");
     if (args_has(c, OPT_EXPLAIN) && args_has(c, OPT_OUTPUT))
         return report_usage(c, "--explain prints no rows, so there is nothing for --output");
+    if (strcmp(plan->form, "lance") == 0 && plan->file == NULL && !args_has(c, OPT_EXPLAIN))
+        return report_usage(c, "a Lance dataset is a folder; name it with -o");
     bool binary = strcmp(plan->form, "arrow") == 0 || strcmp(plan->form, "arrows") == 0;
     if (binary && plan->file == NULL && c->out_terminal && !args_has(c, OPT_EXPLAIN))
         return report_usage(c, "--to %s is not for a terminal; write it to a file with -o, or into a pipe", plan->form);
@@ -85,15 +87,20 @@ static char *split_columns(cli_list *columns, const char *text, char *out)
     return out;
 }
 
-static void plan_columns(const cli *c, slice_plan *plan)
+void cli_columns(const cli *c, cli_list *columns, char **names)
 {
     const cli_list *given = &c->args.given[OPT_COLUMNS];
     size_t size = 0;
     for (size_t i = 0; i < given->count; i++)
         size += strlen(given->items[i]) + 1;
-    char *out = plan->names = cli_alloc(size, 1);
+    char *out = *names = cli_alloc(size, 1);
     for (size_t i = 0; i < given->count; i++)
-        out = split_columns(&plan->columns, given->items[i], out);
+        out = split_columns(columns, given->items[i], out);
+}
+
+static void plan_columns(const cli *c, slice_plan *plan)
+{
+    cli_columns(c, &plan->columns, &plan->names);
     plan->slice.columns = plan->columns.items;
 }
 
@@ -368,6 +375,8 @@ int verb_slice(cli *c)
         goto done;
     if (args_has(c, OPT_EXPLAIN))
         result = explain(c, table, &plan.slice);
+    else if (strcmp(plan.form, "lance") == 0)
+        result = lance_create_from(c, table, &plan.slice, plan.file);
     else if (plan.file != NULL)
         result = write_file(c, table, &plan);
     else
