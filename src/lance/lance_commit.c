@@ -60,12 +60,30 @@ char *lb_lance_work_path(lb_lance_work *work, const char *folder, const char *na
 
 /* ---------------------------------------------------------------- folders */
 
-static lb_status work_make_folder(lb_lance_work *work, const char *folder, lb_error *err)
+static const char *const work_folders[] = { "", LB_LANCE_VERSIONS, "data" };
+
+static lb_status work_make_folders(lb_lance_work *work, lb_error *err)
 {
-    const char *path = lb_lance_work_path(work, folder, "");
-    if (path == NULL)
-        return lb_arena_fail(&work->arena, err);
-    return mkdir(path, 0777) == 0 || errno == EEXIST ? LB_OK : lb_fail_errno(err, errno, path, "make the folder");
+    for (size_t i = 0; i < LB_COUNT_OF(work_folders); i++) {
+        const char *path = lb_lance_work_path(work, work_folders[i], "");
+        if (path == NULL)
+            return lb_arena_fail(&work->arena, err);
+        work->made[i] = mkdir(path, 0777) == 0;
+        if (!work->made[i] && errno != EEXIST)
+            return lb_fail_errno(err, errno, path, "make the folder");
+    }
+    return LB_OK;
+}
+
+void lb_lance_work_unmake(lb_lance_work *work)
+{
+    if (work->versions_fd >= 0 && flock(work->versions_fd, LOCK_EX | LOCK_NB) != 0)
+        return; /* somebody else makes the dataset now */
+    for (size_t i = LB_COUNT_OF(work_folders); i > 0; i--) {
+        const char *path = work->made[i - 1] ? lb_lance_work_path(work, work_folders[i - 1], "") : NULL;
+        if (path != NULL)
+            (void)rmdir(path);
+    }
 }
 
 static lb_status work_lock(lb_lance_work *work, lb_error *err)
@@ -99,11 +117,7 @@ lb_status lb_lance_work_open(lb_lance_work *work, lb_context *cx, const char *ro
     if (work->root == NULL)
         s = lb_arena_fail(&work->arena, err);
     if (s == LB_OK && make)
-        s = work_make_folder(work, "", err);
-    if (s == LB_OK && make)
-        s = work_make_folder(work, LB_LANCE_VERSIONS, err);
-    if (s == LB_OK && make)
-        s = work_make_folder(work, "data", err);
+        s = work_make_folders(work, err);
     if (s == LB_OK)
         s = work_lock(work, err);
     if (s != LB_OK)

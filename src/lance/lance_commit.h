@@ -16,11 +16,15 @@ typedef struct lb_lance_work {
     const char *root;
     lb_arena arena;
     int versions_fd; /* _versions, locked in shared mode; -1: not made yet */
+    bool made[3];    /* folders that were made: the root, _versions, data */
 } lb_lance_work;
 
 /* `make`: the folders are made where they are missing. Errors: NOTFOUND (no dataset), CONFLICT (a clean is going on), IO. */
 lb_status lb_lance_work_open(lb_lance_work *work, lb_context *cx, const char *root, bool make, lb_error *err);
 void lb_lance_work_close(lb_lance_work *work);
+
+/* Remove the folders that were made for a dataset that did not come into being. */
+void lb_lance_work_unmake(lb_lance_work *work);
 
 /* A path below the root; in the work's arena. NULL: work->arena.why. */
 char *lb_lance_work_path(lb_lance_work *work, const char *folder, const char *name);

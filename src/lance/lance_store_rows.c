@@ -210,6 +210,8 @@ static lb_status store_call(store_verb verb, lb_context *cx, const char *path, s
         s = store_run(&st, &result, err);
     if (s != LB_OK)
         lb_fail_path(err, path);
+    if (s != LB_OK && result.version == 0)
+        lb_lance_work_unmake(&st.work);
     if (rows->release != NULL)
         rows->release(rows);
     lb_lance_fit_close(&st.fit);

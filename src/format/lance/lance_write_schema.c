@@ -192,13 +192,15 @@ static lb_status schema_fail_type(const char *path, const struct ArrowSchema *s,
     return LB_UNSUPPORTED;
 }
 
-static lb_status schema_check_fixed(const struct ArrowSchema *s, const char *path, int depth, lb_error *err)
+/* Values of one width, also in fixed-size lists. */
+static lb_status schema_is_fixed(const struct ArrowSchema *s, int depth, bool *fixed, lb_error *err)
 {
     struct ArrowSchemaView v;
     LB_TRY(lb_schema_view(s, &v, err));
-    if (!lance_is_fixed(&v) || s->dictionary != NULL || depth > LB_TYPE_DEPTH)
-        return schema_fail_type(path, s, err);
-    return v.type == NANOARROW_TYPE_FIXED_SIZE_LIST ? schema_check_fixed(s->children[0], path, depth + 1, err) : LB_OK;
+    *fixed = lance_is_fixed(&v) && s->dictionary == NULL && depth <= LB_TYPE_DEPTH;
+    if (!*fixed || v.type != NANOARROW_TYPE_FIXED_SIZE_LIST)
+        return LB_OK;
+    return schema_is_fixed(s->children[0], depth + 1, fixed, err);
 }
 
 static lb_status schema_check_names(const struct ArrowSchema *s, bool top, lb_error *err)
@@ -222,6 +224,7 @@ static lb_status schema_check_names(const struct ArrowSchema *s, bool top, lb_er
 static lb_status schema_check(const struct ArrowSchema *s, const char *path, int depth, lb_error *err)
 {
     struct ArrowSchemaView v;
+    bool fixed;
     if (depth > LB_TYPE_DEPTH)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%.100s' is nested more than %d deep", path,
                        LB_TYPE_DEPTH);
@@ -241,7 +244,8 @@ static lb_status schema_check(const struct ArrowSchema *s, const char *path, int
     case NANOARROW_TYPE_LARGE_LIST:
         break;
     default:
-        return schema_check_fixed(s, path, depth, err);
+        LB_TRY(schema_is_fixed(s, depth, &fixed, err));
+        return fixed ? LB_OK : schema_fail_type(path, s, err);
     }
     for (int64_t i = 0; i < s->n_children; i++) {
         char inner[256];
