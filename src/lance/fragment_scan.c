@@ -401,28 +401,20 @@ static lb_status scan_pick_side(scan *s, lb_error *err)
 
 static lb_status scan_schema(scan *s, lb_error *err)
 {
-    struct ArrowSchema all = { 0 };
-
-    LB_TRY(lb_lance_set_schema(s->set, &all, err));
-    lb_status status = lb_schema_struct(&s->schema, (int64_t)s->want.n_columns, err);
-    for (size_t i = 0; status == LB_OK && i < s->want.n_columns; i++) {
+    LB_TRY(lb_schema_struct(&s->schema, (int64_t)s->want.n_columns, err));
+    for (size_t i = 0; i < s->want.n_columns; i++) {
         struct ArrowSchema *field = s->schema.children[i];
         if (field->release != NULL)
             field->release(field);
-        status = lb_schema_copy(all.children[s->columns[i]], field, err);
+        LB_TRY(lb_schema_copy(s->set->schema.children[s->columns[i]], field, err));
     }
-    all.release(&all);
-    return status;
+    return LB_OK;
 }
 
 static lb_status scan_setup(scan *s, lb_error *err)
 {
-    size_t most = 1;
-
     s->columns = calloc(s->want.n_columns + 1, sizeof *s->columns);
-    for (size_t i = 0; i < s->set->n_fragments; i++)
-        most = LB_MAX(most, s->set->fragments[i].pb->n_files);
-    s->taken = calloc(most + 1, sizeof *s->taken);
+    s->taken = calloc(s->set->most_files + 1, sizeof *s->taken);
     if (s->columns == NULL || s->taken == NULL)
         return lb_fail_nomem(err);
     for (size_t i = 0; i < s->want.n_columns; i++) {

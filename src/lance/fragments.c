@@ -165,20 +165,20 @@ static lb_status set_metadata(const lb_lance_set *s, struct ArrowSchema *out, lb
     return LB_OK;
 }
 
-lb_status lb_lance_set_schema(lb_lance_set *s, struct ArrowSchema *out, lb_error *err)
+/* Made once: looking through all fragments is not for every read. */
+static lb_status set_arrow_schema(lb_lance_set *s, lb_error *err)
 {
+    struct ArrowSchema *out = &s->schema;
+
     LB_TRY(lb_schema_struct(out, (int64_t)s->n_columns, err));
-    lb_status status = set_metadata(s, out, err);
-    for (size_t i = 0; status == LB_OK && i < s->n_columns; i++) {
+    LB_TRY(set_metadata(s, out, err));
+    for (size_t i = 0; i < s->n_columns; i++) {
         if (out->children[i]->release != NULL)
             out->children[i]->release(out->children[i]);
-        status = lb_lance_node_schema(s->columns[i], out->children[i], err);
+        LB_TRY(lb_lance_node_schema(s->columns[i], out->children[i], err));
     }
-    if (status == LB_OK)
-        set_mark_missing(s, out);
-    else
-        out->release(out);
-    return status;
+    set_mark_missing(s, out);
+    return LB_OK;
 }
 
 /* ---------------------------------------------------------------- counting rows */
@@ -332,6 +332,10 @@ lb_status lb_lance_set_open(lb_context *cx, lb_store *store, lb_lance_set **out,
     if (status == LB_OK && !s->single)
         status = set_fragments(s, err);
     if (status == LB_OK)
+        status = set_arrow_schema(s, err);
+    for (size_t i = 0; i < s->n_fragments; i++)
+        s->most_files = LB_MAX(s->most_files, s->fragments[i].pb->n_files);
+    if (status == LB_OK)
         *out = s;
     else
         lb_lance_set_close(s);
@@ -349,6 +353,8 @@ void lb_lance_set_close(lb_lance_set *s)
     if (s->single && s->n_fragments == 1)
         lb_lance_data_close(s->fragments[0].files[0].data);
     free(s->open);
+    if (s->schema.release != NULL)
+        s->schema.release(&s->schema);
     pthread_mutex_destroy(&s->lock);
     lb_arena_free(&s->arena);
     free(s);

@@ -41,7 +41,9 @@ typedef struct lb_lance_set {
     const lb_lance_node **companion_columns; /* top-level column of each companion */
     size_t n_fragments;
     lb_lance_rows_of *fragments;
-    uint64_t rows; /* live */
+    uint64_t rows;             /* live */
+    size_t most_files;         /* of one fragment */
+    struct ArrowSchema schema; /* of the shown columns; those that some fragment lacks are nullable */
 
     pthread_mutex_t lock; /* of what follows, the arena, and the files and deletions of fragments */
     uint64_t calls;
@@ -55,9 +57,6 @@ typedef struct lb_lance_set {
  * NOTFOUND (a data file that is not there), BUDGET, NOMEM, IO. */
 lb_status lb_lance_set_open(lb_context *cx, lb_store *store, lb_lance_set **out, lb_error *err);
 void lb_lance_set_close(lb_lance_set *set); /* NULL is fine */
-
-/* The shown columns as an Arrow schema. A column that some fragment lacks is nullable. Errors: NOMEM, BUDGET. */
-lb_status lb_lance_set_schema(lb_lance_set *set, struct ArrowSchema *out, lb_error *err);
 
 /* Fragment that holds a live row < set->rows. */
 size_t lb_lance_set_find(const lb_lance_set *set, uint64_t row);

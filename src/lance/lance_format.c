@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "column/ipc.h"
 #include "lance/dataset_store.h"
 
 /* Column `open_state` of a map: which version was mapped. */
@@ -82,63 +81,9 @@ static lb_status lance_open(const lb_format *format, lb_context *cx, lb_store *s
 
 /* ---------------------------------------------------------------- survey */
 
-static uint64_t lance_fragment_bytes(const lb_lance_set *set, const lb_lance_rows_of *f)
-{
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; i < f->pb->n_files; i++)
-        (void)__builtin_add_overflow(bytes, f->pb->files[i]->file_size_bytes, &bytes);
-    return set->single ? set->store->size : bytes;
-}
-
-static lb_status lance_blocks(const lb_lance_set *set, lb_arena *arena, lb_entry *out, lb_error *err)
-{
-    lb_block_builder b;
-
-    lb_block_builder_init(&b, &set->cx->budget);
-    lb_status status = LB_OK;
-    for (size_t i = 0; status == LB_OK && i < set->n_fragments; i++) {
-        const lb_lance_rows_of *f = &set->fragments[i];
-        uint64_t bytes = lance_fragment_bytes(set, f);
-        const lb_block block = { .first_row = f->first,
-                                 .row_count = f->rows - f->deleted,
-                                 .first_byte = UINT64_MAX,
-                                 .total_byte_size = bytes,
-                                 .compressed_size = bytes,
-                                 .first_line = UINT64_MAX,
-                                 .start_hash = UINT64_MAX };
-        if (block.row_count != 0)
-            status = lb_block_builder_add(&b, &block, err);
-    }
-    if (status != LB_OK) {
-        lb_block_builder_free(&b);
-        return status;
-    }
-    return lb_block_builder_finish(&b, arena, &out->blocks, err);
-}
-
-static lb_status lance_keep_schema(lb_lance_set *set, lb_arena *arena, lb_entry *out, lb_error *err)
-{
-    struct ArrowSchema schema = { 0 };
-    lb_buf bytes;
-
-    LB_TRY(lb_lance_set_schema(set, &schema, err));
-    lb_buf_init(&bytes, &set->cx->budget);
-    lb_status status = lb_ipc_encode_schema(&schema, &bytes, err);
-    if (status == LB_OK) {
-        out->arrow_schema = (lb_str){ lb_arena_dup(arena, bytes.data, bytes.size), bytes.size };
-        status = out->arrow_schema.at == NULL ? lb_arena_fail(arena, err) : LB_OK;
-    }
-    lb_buf_free(&bytes);
-    schema.release(&schema);
-    return status;
-}
-
 static lb_status lance_survey(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    out->total_rows = r->set->rows;
-    LB_TRY(lance_keep_schema(r->set, arena, out, err));
-    LB_TRY(lance_blocks(r->set, arena, out, err));
+    LB_TRY(lb_lance_survey(r->set, o, arena, out, err));
     if (o->keep_state && r->store->open_inside != NULL) {
         lance_state state = { .version = lance_version(r->store) };
         memcpy(state.mark, lance_mark, sizeof lance_mark);
