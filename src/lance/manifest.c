@@ -63,7 +63,7 @@ static lb_status manifest_check_file(const lb_lance_data_file *f, lb_error *err)
 
     if (lb_path_is_inside(path))
         return LB_OK;
-    lb_copy_text(shown, sizeof shown, path.at, path.size);
+    lb_lance_shown(path, shown, sizeof shown);
     return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the manifest names the data file '%s', which lies outside the dataset",
                    shown);
 }

@@ -1,6 +1,7 @@
 #include "format/lance/lance_message.h"
 
 #include "base/cursor.h"
+#include "base/utf8.h"
 
 /* ---------------------------------------------------------------- protobuf-c in an arena */
 
@@ -119,6 +120,15 @@ lb_status lb_lance_read_message(lb_store *store, const ProtobufCMessageDescripto
 
     LB_TRY(lb_lance_read_bytes(store, position, end, exact, what, arena, &bytes, err));
     return lb_lance_decode(type, bytes, position, what, arena, out, err);
+}
+
+void lb_lance_shown(lb_str text, char *out, size_t cap)
+{
+    size_t valid = text.size == 0 ? 0 : lb_utf8_valid_prefix((const uint8_t *)text.at, text.size);
+
+    lb_copy_text(out, cap, text.at, text.size);
+    for (char *p = out; valid != text.size && *p != '\0'; p++)
+        *p = (*p & 0x80) != 0 ? '?' : *p;
 }
 
 bool lb_lance_entry_get(lb_lance_entry *const *entries, size_t n, const char *key, lb_str *out)

@@ -65,6 +65,9 @@ lb_status lb_lance_encode(const ProtobufCMessage *message, lb_buf *out, lb_error
 /* Append the 16 bytes that end a file. */
 lb_status lb_lance_encode_footer(const lb_lance_footer *footer, lb_buf *out, lb_error *err);
 
+/* Text of a file for a message: cut to `cap`, and valid UTF-8 whatever the file has. */
+void lb_lance_shown(lb_str text, char *out, size_t cap);
+
 /* Value of a map's key; false: not there. Of equal keys the last wins, as in protobuf. */
 bool lb_lance_entry_get(lb_lance_entry *const *entries, size_t n, const char *key, lb_str *out);
 

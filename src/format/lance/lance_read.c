@@ -91,7 +91,7 @@ static lb_status read_bad(const read_place *p, const lb_lance_node *node, uint64
 {
     char shown[128];
 
-    lb_copy_text(shown, sizeof shown, node->name.at, node->name.size);
+    lb_lance_shown(node->name, shown, sizeof shown);
     lb_fail(err, LB_CORRUPT, LB_AT(at), "column '%s' (field %d), batch %zu: %s", shown, node->id, p->batch, what);
     lb_fail_path(err, p->data->store->path);
     return LB_CORRUPT;
@@ -680,6 +680,15 @@ static lb_status read_batches(lb_lance_reading *r, const lb_lance_part *part, co
     return status;
 }
 
+static lb_status read_class(const lb_lance_node *node, lb_str class, lb_error *err)
+{
+    char name[128], shown[64];
+
+    lb_lance_shown(node->name, name, sizeof name);
+    lb_lance_shown(class, shown, sizeof shown);
+    return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%s' has the storage class '%s'", name, shown);
+}
+
 lb_status lb_lance_column_read(lb_lance_reading *r, const lb_lance_part *part, lb_lance_column *c,
                                const lb_lance_run *runs, size_t n, lb_error *err)
 {
@@ -690,8 +699,7 @@ lb_status lb_lance_column_read(lb_lance_reading *r, const lb_lance_part *part, l
     LB_TRY(lb_check_cancel(r->cx, err));
     lb_str class = lb_lance_str(c->node->field->storage_class);
     if (class.size != 0 && !lb_str_is(class, "default"))
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%.*s' has the storage class '%.*s'",
-                       (int)LB_MIN(c->node->name.size, 100u), c->node->name.at, (int)LB_MIN(class.size, 60u), class.at);
+        return read_class(c->node, class, err);
     if (read_is_missing(part, c->node))
         return read_missing(r, c, total, err);
     if (c->node->type.kind == LB_LANCE_STRUCT) {

@@ -51,7 +51,7 @@ static lb_status schema_unknown(lb_str logical, lb_error *err)
 {
     char shown[128];
 
-    lb_copy_text(shown, sizeof shown, logical.at, logical.size);
+    lb_lance_shown(logical, shown, sizeof shown);
     return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the type '%s' does not occur in legacy Lance files", shown);
 }
 
@@ -311,7 +311,7 @@ static lb_status schema_bad(const lb_lance_node *n, const char *what, lb_error *
 {
     char shown[128];
 
-    lb_copy_text(shown, sizeof shown, n->name.at, n->name.size);
+    lb_lance_shown(n->name, shown, sizeof shown);
     return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "column '%s' (field %d) %s", shown, n->id, what);
 }
 
