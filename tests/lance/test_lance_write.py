@@ -131,6 +131,7 @@ def test_empty_text_survives_where_it_can(library, tmp_path):
     (pa.array(["x", None, ""]), 2, "empty"),
     (pa.array([[1], None, [2]]), 1, "null"),
     (pa.array([[1], [2, None], [2]]), 1, "null"),
+    (pa.array([["x"], ["y", ""], None]), 1, "empty"),
     (pa.array([{"a": 1}, {"a": 2}, None]), 2, "null"),
     (pa.array([{"a": 1}, {"a": None}, None]), 1, "null"),
     (pa.array([[1.0, 2.0], [3.0, None]], pa.list_(pa.float32(), 2)), 1, "null"),

@@ -374,6 +374,7 @@ static lb_status companion_field(lb_lance_writer *w, lw_companion *c, const char
     f->name = lb_lance_bytes(lb_str_of(kept_name));
     f->logical_type = lb_lance_bytes(lb_str_of(kept_type));
     f->encoding = 1;
+    f->nullable = parent >= 0; /* see lw_is_nullable_fixed */
     c->fields[c->n_fields++] = f;
     return LB_OK;
 }
@@ -584,8 +585,10 @@ static lb_status end_table(file_end *e, lb_error *err)
 /* What nulls and empty values make of the fields that may still change. */
 static void end_nullable(lb_lance_writer *w)
 {
-    for (size_t i = 0; i < w->n_columns && !w->options.fixed_nullable; i++) {
+    for (size_t i = 0; i < w->n_columns; i++) {
         lw_column *c = &w->columns[i];
+        if (lw_is_nullable_fixed(w, c))
+            continue;
         if (c->kind == LW_BYTES && c->saw_null)
             c->field->nullable = true;
         else if (c->kind == LW_BYTES && c->saw_empty)

@@ -289,18 +289,21 @@ static int64_t bytes_offset(const struct ArrowArrayView *v, int64_t row)
     return large ? v->buffer_views[1].data.as_int64[i] : v->buffer_views[1].data.as_int32[i];
 }
 
+bool lw_is_nullable_fixed(const lb_lance_writer *w, const lw_column *c)
+{
+    return w->options.fixed_nullable || (c->parent != SIZE_MAX && w->columns[c->parent].kind == LW_LIST);
+}
+
 /* Null and empty look the same: the field says which of the two it means. So a column may have one of them only. */
 static lb_status bytes_saw(lb_lance_writer *w, lw_column *c, bool null, lb_error *err)
 {
-    bool *saw = null ? &c->saw_null : &c->saw_empty;
+    bool *saw = null ? &c->saw_null : &c->saw_empty, fixed = lw_is_nullable_fixed(w, c);
     if (*saw)
         return LB_OK;
     *saw = true;
-    if (w->options.fixed_nullable && null == (c->field->nullable != 0))
+    if (fixed ? null == (c->field->nullable != 0) : c->saw_null != c->saw_empty)
         return LB_OK;
-    if (!w->options.fixed_nullable && c->saw_null != c->saw_empty)
-        return LB_OK;
-    if (w->options.fixed_nullable)
+    if (fixed)
         return null_met(w, c, 0, null ? "a null, but is not nullable" : "an empty value, which would read as null",
                         err);
     return null_met(w, c, 0, null ? "a null, and empty values beside it" : "an empty value, and nulls beside it", err);

@@ -112,6 +112,9 @@ struct lb_lance_writer {
 /* Put the page of one column, and those of the columns inside it. */
 lb_status lw_put_column(lb_lance_writer *w, size_t column, const lw_run *runs, size_t n_runs, lb_error *err);
 
+/* May this column not change whether it is nullable? Items of lists always are, or no release of Lance reads them. */
+bool lw_is_nullable_fixed(const lb_lance_writer *w, const lw_column *c);
+
 /* Dotted path of a column. */
 void lw_path(const lb_lance_writer *w, size_t column, char *out, size_t cap);
 

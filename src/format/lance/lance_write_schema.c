@@ -160,18 +160,25 @@ static bool schema_stays(const struct ArrowSchema *s, bool in_fixed, int depth)
     return true;
 }
 
-/* A map is a list of its pairs: the same memory under another name. */
-static lb_status schema_name_maps(struct ArrowSchema *s, int depth, lb_error *err)
+/* A map is a list of its pairs: the same memory under another name. And no release of Lance reads a list whose items are not
+ * nullable, are not called `item`, or have metadata. */
+static lb_status schema_as_lance(struct ArrowSchema *s, int depth, lb_error *err)
 {
     if (depth > LB_TYPE_DEPTH)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a type is nested more than %d deep", LB_TYPE_DEPTH);
     if (strcmp(s->format, "+m") == 0) {
         LB_TRY(lb_fail_arrow(err, ArrowSchemaSetFormat(s, "+l"), NULL));
         s->flags &= ~(int64_t)ARROW_FLAG_MAP_KEYS_SORTED;
-        LB_TRY(lb_schema_set_meta(s, "lakebed.type", LB_STR("map"), err));
+        if (depth == 0)
+            LB_TRY(lb_schema_set_meta(s, "lakebed.type", LB_STR("map"), err));
+    }
+    if (strcmp(s->format, "+l") == 0 || strcmp(s->format, "+L") == 0) {
+        LB_TRY(lb_fail_arrow(err, ArrowSchemaSetName(s->children[0], "item"), NULL));
+        LB_TRY(lb_fail_arrow(err, ArrowSchemaSetMetadata(s->children[0], NULL), NULL));
+        s->children[0]->flags |= ARROW_FLAG_NULLABLE;
     }
     for (int64_t i = 0; i < s->n_children; i++)
-        LB_TRY(schema_name_maps(s->children[i], depth + 1, err));
+        LB_TRY(schema_as_lance(s->children[i], depth + 1, err));
     return LB_OK;
 }
 
@@ -270,7 +277,7 @@ lb_status lb_lance_write_schema(const struct ArrowSchema *from, struct ArrowSche
             break;
         out->children[i]->release(out->children[i]);
         ArrowSchemaMove(&child, out->children[i]);
-        s = schema_name_maps(out->children[i], 0, err);
+        s = schema_as_lance(out->children[i], 0, err);
     }
     if (s == LB_OK && from->metadata != NULL)
         s = lb_fail_arrow(err, ArrowSchemaSetMetadata(out, from->metadata), NULL);
@@ -307,7 +314,7 @@ static lb_status batch_cast(const struct ArrowSchema *from, struct ArrowArray *a
         array->release(array);
         return s;
     }
-    s = schema_name_maps(&named, 0, err);
+    s = schema_as_lance(&named, 0, err);
     named.flags = to->flags;
     if (s != LB_OK)
         array->release(array);
