@@ -634,6 +634,30 @@ LB_API lb_status lb_dataset_meta_at(lb_dataset *dataset, lb_dataset_meta kind, u
 LB_API lb_status lb_dataset_row_ids(lb_dataset *dataset, uint64_t first, uint64_t count, uint64_t *out, lb_error *err);
 LB_API lb_status lb_dataset_row_of_id(lb_dataset *dataset, uint64_t id, uint64_t *row, lb_error *err);
 
+typedef enum lb_metric { LB_METRIC_DEFAULT, LB_METRIC_L2, LB_METRIC_COSINE, LB_METRIC_DOT } lb_metric;
+
+typedef struct lb_search {
+    size_t struct_size;
+    const char *column; /* of vectors: fixed_size_list of halffloat, float or double */
+    const float *query;
+    size_t dimension;
+    size_t k;         /* rows wanted */
+    unsigned probes;  /* partitions of the index that are looked into; 0: 20 */
+    unsigned refine;  /* 0: distances are the index's estimates; n: n * k candidates are ranked by exact distances */
+    lb_metric metric; /* DEFAULT: the index's, or L2. L2 is squared; COSINE is 1 - cos; DOT is 1 - x.y */
+    bool exact;       /* look at every vector, whatever indices there are */
+} lb_search;
+
+typedef struct lb_hit {
+    uint64_t row, row_id; /* live row of the version, and its Lance row id */
+    double distance;
+} lb_hit;
+
+/* The k rows whose vectors are nearest, by ascending distance, at most k of them into `out`. An IVF_PQ index of the column is used
+ * where there is one that can be; rows that it does not cover are compared exactly and merged. Estimates of a cosine index are squared
+ * distances of the normalized vectors (twice the cosine distance). Errors: NOTFOUND (column), USAGE, and what reading gives. */
+LB_API lb_status lb_dataset_search(lb_dataset *dataset, const lb_search *search, lb_hit *out, size_t *n, lb_error *err);
+
 /* Read everything that the version reaches: every page of every data file, deletions, dictionaries, vector index files. Errors: the
  * first damage, with file and byte. */
 LB_API lb_status lb_dataset_verify(lb_dataset *dataset, lb_error *err);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "lance/dataset_store.h"
+#include "lance/index_search.h"
 #include "lance/lance_format.h"
 #include "wire/roaring.h"
 
@@ -573,6 +574,24 @@ lb_status lb_dataset_row_of_id(lb_dataset *d, uint64_t id, uint64_t *row, lb_err
 {
     lb_error_clear(err);
     DATASET_LOCKED(d, dataset_row_of_id(d, id, row, err));
+}
+
+/* ---------------------------------------------------------------- nearest vectors */
+
+static lb_status dataset_search(lb_dataset *d, const lb_search *search, lb_hit *out, size_t *n, lb_error *err)
+{
+    LB_TRY(dataset_need_rows(d, err));
+    return lb_lance_search(d->set, search, out, n, err);
+}
+
+lb_status lb_dataset_search(lb_dataset *d, const lb_search *search, lb_hit *out, size_t *n, lb_error *err)
+{
+    lb_error_clear(err);
+    *n = 0;
+    if (search->struct_size != sizeof *search)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_search.struct_size is %zu, not %zu", search->struct_size,
+                       sizeof *search);
+    DATASET_LOCKED(d, dataset_search(d, search, out, n, err));
 }
 
 /* ---------------------------------------------------------------- verifying */
