@@ -232,8 +232,8 @@ cli_text number_text(uint64_t n);                                    /* 1,234,56
 cli_text size_text(uint64_t bytes);                                  /* 1.2 MB */
 cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 2 files */
 
-/* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n, \u202e. So
- * no name or message can steer the terminal. Owned by the caller. */
+/* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n,
+ * \u202e. So no name or message can steer the terminal. Owned by the caller. */
 char *clean_text(const char *text);
 
 void cli_no_memory(void) __attribute__((noreturn)); /* say so and end the command */
@@ -312,7 +312,8 @@ cli_text moment_text(int64_t seconds, int32_t nanos);
 /* How long ago, in text as `doctor --older-than` takes it; false: it is none. */
 bool cli_parse_age(const char *text, int64_t *out);
 
-/* Names given with --columns, split at their commas; `*names` holds what the list points into. Both are freed by the caller. */
+/* Names given with --columns, split at their commas; `*names` holds what the list points into. Both are freed by
+ * the caller. */
 void cli_columns(const cli *c, cli_list *columns, char **names);
 
 /* Open `path` with the options given; on failure the error is printed and the exit status returned, else EXIT_DONE. */

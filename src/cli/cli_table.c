@@ -186,8 +186,9 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_PAGES] = { .name = "pages", .help = "kept for Parquet files, which are not read yet", .verbs = ON_MAP },
     [OPT_SET] = { .name = "set",
                   .value = "GLOB:OPTIONS",
-                  .help = "read options for the files that match, as name=value,name=value; later ones win (lance aux and "
-                          "metadata: KEY=VALUE, or KEY=@FILE)",
+                  .help =
+                      "read options for the files that match, as name=value,name=value; later ones win (lance aux and "
+                      "metadata: KEY=VALUE, or KEY=@FILE)",
                   .kind = KIND_TEXT,
                   .verbs = ON_MAP | ON_LANCE,
                   .repeatable = true },
@@ -235,7 +236,9 @@ static const cli_option options[OPT_COUNT] = {
                       .repeatable = true },
     [OPT_TO] = { .name = "to",
                  .value = "FORM",
-                 .help = "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or canonical",
+                 .help =
+                     "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or "
+                     "canonical",
                  .kind = KIND_CHOICE,
                  .verbs = ON_ROWS },
     [OPT_OUTPUT] = { .name = "output",

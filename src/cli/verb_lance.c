@@ -241,7 +241,8 @@ static int row_parse(cli *c, const char *text, row_list *out)
     uint64_t first, last;
     const char *dash = strchr(text, '-');
     char *head = dash == NULL ? cli_format("%s", text) : cli_format("%.*s", (int)(dash - text), text);
-    bool good = args_parse_number(head, &first) && args_parse_number(dash == NULL ? head : dash + 1, &last) && first <= last;
+    bool good =
+        args_parse_number(head, &first) && args_parse_number(dash == NULL ? head : dash + 1, &last) && first <= last;
     free(head);
     if (!good)
         return report_usage(c, "delete takes row numbers, or A-B for all from A to B, not \"%s\"", text);
@@ -287,8 +288,8 @@ static int lance_delete(cli *c)
     if (result == EXIT_DONE && list.count == 0)
         result = report_usage(c, "say which rows go: lakebed lance delete PATH ROW…");
     if (result == EXIT_DONE && (result = lance_options(c, &how)) == EXIT_DONE) {
-        lb_status status = lb_lance_delete(c->cx, operand(c, 0), list.rows, list.count, args_has(c, OPT_IDS), &how.options,
-                                           &r, &err);
+        lb_status status =
+            lb_lance_delete(c->cx, operand(c, 0), list.rows, list.count, args_has(c, OPT_IDS), &how.options, &r, &err);
         result = end_call(c, &how, status, &err, operand(c, 0), &r, "deleted");
     }
     free(list.rows);
@@ -353,7 +354,8 @@ static int annotate(cli *c, lb_dataset_meta kind)
     if (set->count == 0 && unset->count == 0)
         return lance_pairs(c, kind);
     if (kind == LB_DATASET_AUX && unset->count != 0)
-        return report_usage(c, "auxiliary data belongs to one version: a new one begins without any, --unset is not needed");
+        return report_usage(
+            c, "auxiliary data belongs to one version: a new one begins without any, --unset is not needed");
     int result = lance_options(c, &how);
     if (result == EXIT_DONE && kind == LB_DATASET_AUX) {
         free_pairs(how.aux, how.options.n_aux);
@@ -453,14 +455,22 @@ static const struct {
     size_t most; /* operands behind the name */
     int (*run)(cli *c);
 } lance_verbs[] = {
-    { "create", 1, lance_create },       { "append", 1, lance_append },
-    { "overwrite", 1, lance_overwrite }, { "add-columns", 1, lance_add_columns },
-    { "delete", SIZE_MAX, lance_delete }, { "compact", 1, lance_compact },
-    { "restore", 1, lance_restore },     { "tag", 2, lance_tag },
-    { "log", 1, lance_log },             { "show", 1, lance_show },
-    { "diff", 2, lance_diff },           { "aux", 1, lance_aux },
-    { "metadata", 1, lance_metadata },   { "clean", 1, lance_clean },
-    { "index", SIZE_MAX, lance_not_built }, { "search", SIZE_MAX, lance_not_built },
+    { "create", 1, lance_create },
+    { "append", 1, lance_append },
+    { "overwrite", 1, lance_overwrite },
+    { "add-columns", 1, lance_add_columns },
+    { "delete", SIZE_MAX, lance_delete },
+    { "compact", 1, lance_compact },
+    { "restore", 1, lance_restore },
+    { "tag", 2, lance_tag },
+    { "log", 1, lance_log },
+    { "show", 1, lance_show },
+    { "diff", 2, lance_diff },
+    { "aux", 1, lance_aux },
+    { "metadata", 1, lance_metadata },
+    { "clean", 1, lance_clean },
+    { "index", SIZE_MAX, lance_not_built },
+    { "search", SIZE_MAX, lance_not_built },
 };
 
 int verb_lance(cli *c)

@@ -25,8 +25,8 @@ cli_text moment_text(int64_t seconds, int32_t nanos)
     struct tm tm;
     if (seconds == 0 || gmtime_r(&t, &tm) == NULL)
         return out;
-    (void)snprintf(out.s, sizeof out.s, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-                   tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(nanos / 1000000));
+    (void)snprintf(out.s, sizeof out.s, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+                   tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(nanos / 1000000));
     return out;
 }
 
@@ -654,7 +654,8 @@ int lance_diff(cli *c)
     if (at == NULL)
         return report_usage(c, "say from which version: lakebed lance diff PATH@A [B]");
     bool whole = to != NULL && strchr(to, '@') != NULL; /* PATH@B, or B alone */
-    char *path = to == NULL || whole ? cli_format("%s", whole ? to : "") : cli_format("%.*s@%s", (int)(at - from), from, to);
+    char *path =
+        to == NULL || whole ? cli_format("%s", whole ? to : "") : cli_format("%.*s@%s", (int)(at - from), from, to);
     if (to == NULL) {
         free(path);
         path = cli_format("%.*s", (int)(at - from), from);

@@ -301,8 +301,7 @@ lb_status lb_lance_apply_metadata(lb_lance_snapshot *s, const lb_lance_options *
 
 lb_lance_note lb_lance_note_of(const lb_lance_options *options)
 {
-    return (lb_lance_note){ .timestamp_ns = options->timestamp_ns,
-                            .tag = options->tag,
-                            .aux = options->aux,
-                            .n_aux = options->n_aux };
+    return (lb_lance_note){
+        .timestamp_ns = options->timestamp_ns, .tag = options->tag, .aux = options->aux, .n_aux = options->n_aux
+    };
 }

@@ -93,7 +93,8 @@ static lb_status clean_one_manifest(clean_state *st, lb_store *store, lb_error *
     return s;
 }
 
-/* A manifest that readers do not open by its number may reach files as well: detached versions, and the copy of the newest. */
+/* A manifest that readers do not open by its number may reach files as well: detached versions, and the copy of the
+ * newest. */
 static lb_status clean_other_manifests(clean_state *st, lb_error *err)
 {
     const char *folder = lb_lance_work_path(&st->work, LB_LANCE_VERSIONS, "");
@@ -155,7 +156,8 @@ static lb_status clean_file(clean_state *st, const char *rel, const struct stat 
     return LB_OK;
 }
 
-/* Files of one folder, sorted so that reports are alike; `only_temporary`: of a folder whose other files are not ours to judge. */
+/* Files of one folder, sorted so that reports are alike; `only_temporary`: of a folder whose other files are not
+ * ours to judge. */
 static int clean_sort(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -218,11 +220,9 @@ static lb_status clean_lock(clean_state *st, lb_error *err)
 lb_status lb_lance_orphans(lb_context *cx, const char *path, bool remove, int64_t older_than_ns,
                            lb_lance_orphan_fn each, void *user, lb_error *err)
 {
-    clean_state st = { .remove = remove,
-                       .older_than_ns = older_than_ns,
-                       .now_ns = lb_now_ns(),
-                       .each = each,
-                       .user = user };
+    clean_state st = {
+        .remove = remove, .older_than_ns = older_than_ns, .now_ns = lb_now_ns(), .each = each, .user = user
+    };
     lb_error_clear(err);
     LB_TRY(lb_lance_work_open(&st.work, cx, path, false, err));
     lb_status s = clean_lock(&st, err);

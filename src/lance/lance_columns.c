@@ -21,8 +21,8 @@ typedef struct columns_state {
     lb_lance_batch *batch; /* rows of the stream that come next */
     int64_t at;
     bool ended;
-    uint64_t taken;      /* rows of the stream */
-    lb_buf parts, spent; /* lb_lance_rows of a group; lb_lance_batch * that can go after it */
+    uint64_t taken;           /* rows of the stream */
+    lb_buf parts, spent;      /* lb_lance_rows of a group; lb_lance_batch * that can go after it */
     lb_lance_new_files files; /* one for each fragment of the base */
     lb_buf dictionaries;
 } columns_state;
@@ -81,7 +81,8 @@ static void columns_drop(columns_state *st)
 
 /* ---------------------------------------------------------------- the file of one fragment */
 
-/* Parts of physical rows [from, to): those that were deleted have no row in the stream, and nothing is stored for them. */
+/* Parts of physical rows [from, to): those that were deleted have no row in the stream, and nothing is stored for
+ * them. */
 static lb_status columns_parts(columns_state *st, const lb_deletions *gone, uint64_t from, uint64_t to, lb_error *err)
 {
     while (from < to) {
@@ -123,9 +124,8 @@ static lb_status columns_file(columns_state *st, size_t fragment, lb_lance_out *
     LB_TRY(s);
     bool more = fragment + 1 < st->set->n_fragments;
     LB_TRY(lb_lance_writer_end(st->writer, more, &st->next_id, &st->work.arena, &written, err));
-    st->files.items[st->files.count++] = (lb_lance_new_file){
-        .name = out->name, .rows = written.rows, .ids = written.ids, .n_ids = written.n_ids
-    };
+    st->files.items[st->files.count++] =
+        (lb_lance_new_file){ .name = out->name, .rows = written.rows, .ids = written.ids, .n_ids = written.n_ids };
     return LB_OK;
 }
 
@@ -244,7 +244,8 @@ static lb_status columns_check_names(const columns_state *st, lb_error *err)
     const lb_lance_manifest *pb = st->base.m.pb;
     for (int64_t i = 0; i < st->to.n_children; i++)
         for (size_t k = 0; k < pb->n_fields; k++)
-            if (pb->fields[k]->parent_id == -1 && lb_str_is(lb_lance_str(pb->fields[k]->name), st->to.children[i]->name))
+            if (pb->fields[k]->parent_id == -1 &&
+                lb_str_is(lb_lance_str(pb->fields[k]->name), st->to.children[i]->name))
                 return lb_fail(err, LB_USAGE, LB_NOWHERE, "the dataset has a column '%.200s' already",
                                st->to.children[i]->name);
     return LB_OK;

@@ -24,13 +24,14 @@ lb_uuid_text lb_uuid_new(void)
     uint8_t b[16];
     lb_uuid_text out;
     if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b) {
-        uint64_t v[2] = { (uint64_t)lb_monotonic_ns() * UINT64_C(0x9E3779B97F4A7C15), (uintptr_t)b ^ (uint64_t)getpid() };
+        uint64_t v[2] = { (uint64_t)lb_monotonic_ns() * UINT64_C(0x9E3779B97F4A7C15),
+                          (uintptr_t)b ^ (uint64_t)getpid() };
         memcpy(b, v, sizeof b);
     }
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-    (void)snprintf(out.s, sizeof out.s, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-                   b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    (void)snprintf(out.s, sizeof out.s, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+                   b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
     return out;
 }
 
@@ -234,7 +235,8 @@ static lb_status snapshot_dictionaries(lb_store *store, lb_lance_snapshot *s, lb
         end = LB_MIN(end, pb->transaction_section);
     for (size_t i = 0; i < pb->n_fields; i++)
         if (pb->fields[i]->dictionary != NULL && (uint64_t)pb->fields[i]->dictionary->offset > end)
-            return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "dictionary values lie behind the messages of the manifest");
+            return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                           "dictionary values lie behind the messages of the manifest");
     uint8_t *bytes = lb_arena_alloc(&s->arena, (size_t)end, 1);
     if (bytes == NULL)
         return lb_arena_fail(&s->arena, err);
@@ -376,8 +378,8 @@ static lb_status commit_finish(lb_lance_snapshot *s, const lb_lance_note *note, 
     return commit_aux(s, note, err);
 }
 
-/* Renew _latest.manifest, for releases up to 0.8.2. Whoever renamed last looks again whether a newer version came, so that the
- * newest one stays there. */
+/* Renew _latest.manifest, for releases up to 0.8.2. Whoever renamed last looks again whether a newer version came,
+ * so that the newest one stays there. */
 static lb_status commit_latest(lb_lance_work *work, lb_lance_snapshot *made, lb_buf *bytes, lb_error *err)
 {
     uint64_t version = made->newest + 1;
@@ -413,7 +415,8 @@ static lb_status commit_once(lb_lance_work *work, lb_lance_snapshot *s, lb_buf *
     lb_version_path(&next, name);
     bytes->size = 0;
     LB_TRY(lb_manifest_encode(&s->m, s->dictionaries, bytes, err));
-    lb_status status = lb_lance_place(work, LB_LANCE_VERSIONS, lb_path_name(lb_str_of(name)).at, bytes->data, bytes->size, true, &why);
+    lb_status status =
+        lb_lance_place(work, LB_LANCE_VERSIONS, lb_path_name(lb_str_of(name)).at, bytes->data, bytes->size, true, &why);
     *taken = status == LB_CONFLICT;
     if (status != LB_OK && !*taken && err != NULL && err->code == LB_OK)
         *err = why;
@@ -438,8 +441,10 @@ static lb_status commit_try(lb_lance_work *work, lb_lance_change_fn change, void
     if (status == LB_OK && !*taken) {
         *version = s.newest + 1;
         status = lb_sync_dir(work->versions_fd, work->root, err);
-        if (!s.long_names && commit_latest(work, &s, bytes, &why) != LB_OK) /* releases that need it know no long names */
-            lb_note(work->cx, "%s: _latest.manifest could not be renewed (%s); releases before 0.8.3 see an older version",
+        if (!s.long_names &&
+            commit_latest(work, &s, bytes, &why) != LB_OK) /* releases that need it know no long names */
+            lb_note(work->cx,
+                    "%s: _latest.manifest could not be renewed (%s); releases before 0.8.3 see an older version",
                     work->root, why.message);
     }
     lb_lance_snapshot_free(&s);

@@ -19,7 +19,8 @@ typedef struct lb_lance_work {
     bool made[3];    /* folders that were made: the root, _versions, data */
 } lb_lance_work;
 
-/* `make`: the folders are made where they are missing. Errors: NOTFOUND (no dataset), CONFLICT (a clean is going on), IO. */
+/* `make`: the folders are made where they are missing. Errors: NOTFOUND (no dataset), CONFLICT (a clean is going
+ * on), IO. */
 lb_status lb_lance_work_open(lb_lance_work *work, lb_context *cx, const char *root, bool make, lb_error *err);
 void lb_lance_work_close(lb_lance_work *work);
 
@@ -32,11 +33,11 @@ char *lb_lance_work_path(lb_lance_work *work, const char *folder, const char *na
 /* One version, as it is going to be changed. */
 typedef struct lb_lance_snapshot {
     lb_arena arena;
-    bool exists;        /* the dataset has a version */
-    bool long_names;    /* manifests are named by 20 digits */
-    uint64_t version;   /* this one; newest: the newest of all when it was taken */
+    bool exists;      /* the dataset has a version */
+    bool long_names;  /* manifests are named by 20 digits */
+    uint64_t version; /* this one; newest: the newest of all when it was taken */
     uint64_t newest;
-    lb_manifest m;      /* in the arena */
+    lb_manifest m;       /* in the arena */
     lb_str dictionaries; /* what stands before the messages of the manifest */
 } lb_lance_snapshot;
 
@@ -48,8 +49,8 @@ void lb_lance_snapshot_free(lb_lance_snapshot *snapshot);
 /* UNSUPPORTED, naming the bits, where flags ask a writer for what this one does not know. */
 lb_status lb_lance_check_writable(const lb_manifest *m, lb_error *err);
 
-/* Make the change in newest->m (and dictionaries); what it points to lives in newest->arena or longer. Called again for each
- * newer version. Errors: CONFLICT where the change no longer makes sense. */
+/* Make the change in newest->m (and dictionaries); what it points to lives in newest->arena or longer. Called again
+ * for each newer version. Errors: CONFLICT where the change no longer makes sense. */
 typedef lb_status (*lb_lance_change_fn)(void *user, lb_lance_snapshot *newest, lb_error *err);
 
 typedef struct lb_lance_note {
@@ -59,13 +60,13 @@ typedef struct lb_lance_note {
     size_t n_aux;
 } lb_lance_note;
 
-/* Commit a change. On LB_OK the version stands on disk for good. Errors: those of `change`; CONFLICT after many tries; IO:
- * the version before is still the newest, unless only its folder could not be synced. */
+/* Commit a change. On LB_OK the version stands on disk for good. Errors: those of `change`; CONFLICT after many
+ * tries; IO: the version before is still the newest, unless only its folder could not be synced. */
 lb_status lb_lance_commit(lb_lance_work *work, lb_lance_change_fn change, void *user, const lb_lance_note *note,
                           uint64_t *version, lb_error *err);
 
-/* Write a whole new file and sync it; its folder is not synced. `exclusive` false: it may replace one, by a rename. Errors:
- * CONFLICT: the name is taken; IO. */
+/* Write a whole new file and sync it; its folder is not synced. `exclusive` false: it may replace one, by a rename.
+ * Errors: CONFLICT: the name is taken; IO. */
 lb_status lb_lance_place(lb_lance_work *work, const char *folder, const char *name, const void *bytes, size_t size,
                          bool exclusive, lb_error *err);
 

@@ -58,9 +58,7 @@ static lb_status compact_scan(compact_state *st, const compact_run *run, struct 
         return lb_arena_fail(&st->work.arena, err);
     for (size_t i = 0; i < set->n_columns; i++)
         columns[i] = i;
-    lb_lance_scan scan = { .first = set->fragments[run->first].first,
-                           .n_columns = set->n_columns,
-                           .columns = columns };
+    lb_lance_scan scan = { .first = set->fragments[run->first].first, .n_columns = set->n_columns, .columns = columns };
     scan.count = last->first + (last->rows - last->deleted) - scan.first;
     return lb_lance_set_scan(set, &scan, out, err);
 }
@@ -80,8 +78,8 @@ static lb_status compact_write(compact_state *st, compact_run *run, lb_error *er
     if (s == LB_OK)
         s = lb_stream_schema(&stream, &from, err);
     if (s == LB_OK)
-        s = lb_lance_rows_write(&st->work, &stream, &from, fit.writer, &fit.schema, &st->rows, &fit.next_id, &run->files,
-                                err);
+        s = lb_lance_rows_write(&st->work, &stream, &from, fit.writer, &fit.schema, &st->rows, &fit.next_id,
+                                &run->files, err);
     if (s == LB_OK && fit.next_id != fields)
         s = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "rewriting the rows made new columns");
     if (from.release != NULL)
@@ -172,7 +170,8 @@ static lb_status compact_run_all(compact_state *st, lb_lance_result *out, lb_err
     lb_status s = LB_OK;
     for (size_t i = 0; i < st->n_runs && s == LB_OK; i++) {
         s = compact_write(st, &st->runs[i], err);
-        for (size_t k = 0; st->rows.file_names != NULL && k < st->runs[i].files.count && *st->rows.file_names != NULL; k++)
+        for (size_t k = 0; st->rows.file_names != NULL && k < st->runs[i].files.count && *st->rows.file_names != NULL;
+             k++)
             st->rows.file_names++;
         out->rows += st->runs[i].files.rows;
         out->files += st->runs[i].files.count;

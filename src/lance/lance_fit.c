@@ -108,7 +108,8 @@ lb_status lb_lance_fit_check(const lb_lance_fit *fit, const struct ArrowSchema *
     for (int64_t i = 0; i < to->n_children; i++) {
         const struct ArrowSchema *have = fit_find(from, to->children[i]->name);
         if (have == NULL)
-            return lb_fail(err, LB_USAGE, LB_NOWHERE, "column '%.200s' of the dataset is missing", to->children[i]->name);
+            return lb_fail(err, LB_USAGE, LB_NOWHERE, "column '%.200s' of the dataset is missing",
+                           to->children[i]->name);
         LB_TRY(fit_column(have, to->children[i], err));
     }
     for (int64_t i = 0; i < from->n_children; i++) {
@@ -135,8 +136,8 @@ static lb_status fit_dictionaries(lb_lance_fit *fit, const lb_lance_snapshot *ba
         lb_lance_dictionary d;
         if (f->dictionary == NULL)
             continue;
-        s = lb_lance_dictionary_load(lb_lance_tree_find(&fit->tree, f->id), f, store, store->size, &fit->work->arena, &d,
-                                     err);
+        s = lb_lance_dictionary_load(lb_lance_tree_find(&fit->tree, f->id), f, store, store->size, &fit->work->arena,
+                                     &d, err);
         if (s == LB_OK)
             s = lb_lance_writer_set_dictionary(fit->writer, i, d.count, d.ends, d.data, err);
     }

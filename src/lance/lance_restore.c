@@ -91,7 +91,8 @@ static lb_status tag_check(const char *tag, lb_error *err)
     if (n == 0 || n > TAG_MOST || tag[0] == '.' || tag[0] == '-' || strspn(tag, letters) != n || tag[n - 1] == '.' ||
         strstr(tag, "..") != NULL)
         return lb_fail(err, LB_USAGE, LB_NOWHERE,
-                       "'%.120s' cannot be a tag: letters, digits, '-', '_' and dots inside, at most %d", tag, TAG_MOST);
+                       "'%.120s' cannot be a tag: letters, digits, '-', '_' and dots inside, at most %d", tag,
+                       TAG_MOST);
     if (strspn(tag, "0123456789") == n || strspn(tag, "0123456789-") == n)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%s' cannot be a tag: it reads as a version or a day", tag);
     return LB_OK;
@@ -137,8 +138,8 @@ static lb_status tag_set(lb_lance_work *work, const char *spec, const char *tag,
     if (!found)
         return lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "the dataset has no version to name");
     LB_TRY(lb_version_open(work->root, &version, &store, err));
-    int n = snprintf(json, sizeof json, "{\"version\":%llu,\"manifestSize\":%llu}\n", (unsigned long long)version.version,
-                     (unsigned long long)store->size);
+    int n = snprintf(json, sizeof json, "{\"version\":%llu,\"manifestSize\":%llu}\n",
+                     (unsigned long long)version.version, (unsigned long long)store->size);
     lb_store_close(store);
     if (!replace && lb_version_find(work->cx, work->root, tag, &other, &why) == LB_OK) {
         lb_fail(err, LB_USAGE, LB_NOWHERE, "the tag '%s' names version %llu already", tag,

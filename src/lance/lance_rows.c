@@ -152,9 +152,8 @@ static lb_status rows_end_file(rows_state *r, bool more, lb_error *err)
     lb_status s = lb_lance_writer_end(r->writer, more, r->next_id, &r->work->arena, &written, &why);
     LB_TRY(rows_reason(r, s, &why, err));
     LB_TRY(lb_lance_out_close(&r->out, true, err));
-    r->files->items[r->files->count++] = (lb_lance_new_file){
-        .name = r->out.name, .rows = written.rows, .ids = written.ids, .n_ids = written.n_ids
-    };
+    r->files->items[r->files->count++] =
+        (lb_lance_new_file){ .name = r->out.name, .rows = written.rows, .ids = written.ids, .n_ids = written.n_ids };
     r->files->rows += written.rows;
     return LB_OK;
 }
@@ -237,8 +236,9 @@ static lb_status rows_all(rows_state *r, lb_error *err)
 }
 
 lb_status lb_lance_rows_write(lb_lance_work *work, struct ArrowArrayStream *stream, const struct ArrowSchema *from,
-                              lb_lance_writer *writer, const struct ArrowSchema *to, const lb_lance_rows_options *options,
-                              int32_t *next_id, lb_lance_new_files *out, lb_error *err)
+                              lb_lance_writer *writer, const struct ArrowSchema *to,
+                              const lb_lance_rows_options *options, int32_t *next_id, lb_lance_new_files *out,
+                              lb_error *err)
 {
     rows_state r = { .work = work,
                      .stream = stream,

@@ -40,11 +40,12 @@ typedef struct lb_lance_rows_options {
     const char *const *file_names; /* not yet used ones, or NULL */
 } lb_lance_rows_options;
 
-/* Pull all rows of `stream`, whose batches have the schema `from`, and write them as files by `writer`, whose rows have the schema
- * `to`. New companions get ids from *next_id on. On error no file is left. */
+/* Pull all rows of `stream`, whose batches have the schema `from`, and write them as files by `writer`, whose rows
+ * have the schema `to`. New companions get ids from *next_id on. On error no file is left. */
 lb_status lb_lance_rows_write(lb_lance_work *work, struct ArrowArrayStream *stream, const struct ArrowSchema *from,
-                              lb_lance_writer *writer, const struct ArrowSchema *to, const lb_lance_rows_options *options,
-                              int32_t *next_id, lb_lance_new_files *out, lb_error *err);
+                              lb_lance_writer *writer, const struct ArrowSchema *to,
+                              const lb_lance_rows_options *options, int32_t *next_id, lb_lance_new_files *out,
+                              lb_error *err);
 
 /* Remove files again. */
 void lb_lance_rows_undo(lb_lance_work *work, const lb_lance_new_files *files);

@@ -40,7 +40,8 @@ static lb_status store_metadata_add(store_state *st, lb_str key, lb_str value, l
     return LB_OK;
 }
 
-/* What the stream's schema says (for a new schema) or the dataset's (for an append), and what the options change of it. */
+/* What the stream's schema says (for a new schema) or the dataset's (for an append), and what the options change of
+ * it. */
 static lb_status store_metadata(store_state *st, lb_error *err)
 {
     const lb_lance_manifest *pb = st->base.m.pb;
@@ -168,7 +169,8 @@ static lb_status store_check_companions(store_state *st, lb_error *err)
         if (all.items[i]->id == of)
             name = lb_lance_str(all.items[i]->name);
     lb_lance_rows_undo(&st->work, &st->files);
-    lb_fail(err, LB_USAGE, LB_NOWHERE, "column '%.*s' gets its first nulls, and the rows that are there have no companion",
+    lb_fail(err, LB_USAGE, LB_NOWHERE,
+            "column '%.*s' gets its first nulls, and the rows that are there have no companion",
             (int)LB_MIN(name.size, (size_t)200), name.at);
     lb_fail_hint(err, "write the whole anew with `lakebed lance overwrite --nulls keep`");
     return LB_USAGE;

@@ -54,7 +54,8 @@ static size_t column_key_width(const lb_lance_field *field, bool *with_sign)
     } keys[] = { { "int8", 1, true },   { "int16", 2, true },   { "int32", 4, true },   { "int64", 8, true },
                  { "uint8", 1, false }, { "uint16", 2, false }, { "uint32", 4, false }, { "uint64", 8, false } };
     lb_str type = lb_lance_str(field->logical_type);
-    const char *colon = type.size > 5 && memcmp(type.at, "dict:", 5) == 0 ? memchr(type.at + 5, ':', type.size - 5) : NULL;
+    const char *colon =
+        type.size > 5 && memcmp(type.at, "dict:", 5) == 0 ? memchr(type.at + 5, ':', type.size - 5) : NULL;
     const char *end = colon == NULL ? NULL : memchr(colon + 1, ':', (size_t)(type.at + type.size - colon - 1));
     for (size_t i = 0; end != NULL && i < LB_COUNT_OF(keys); i++)
         if (lb_str_is((lb_str){ colon + 1, (size_t)(end - colon - 1) }, keys[i].word)) {
@@ -270,7 +271,8 @@ static void group_runs(const lb_lance_rows *parts, size_t n, int64_t child, lw_r
 {
     for (size_t i = 0; i < n; i++) {
         const struct ArrowArrayView *v = parts[i].batch == NULL ? NULL : &parts[i].batch->view;
-        runs[i] = v == NULL ? (lw_run){ NULL, 0, parts[i].count } : (lw_run){ v->children[child], v->offset + parts[i].first, parts[i].count };
+        runs[i] = v == NULL ? (lw_run){ NULL, 0, parts[i].count }
+                            : (lw_run){ v->children[child], v->offset + parts[i].first, parts[i].count };
     }
 }
 
@@ -441,8 +443,8 @@ static lb_status companion_make(lb_lance_writer *w, size_t column, unsigned leve
     for (size_t i = n_lists; i > 0; i--) {
         if (*next_id == INT32_MAX)
             return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the schema has more fields than a Lance dataset can hold");
-        LB_TRY(companion_field(w, &c, i == n_lists ? name : "item", w->columns[lists[i - 1]].large ? "large_list" : "list",
-                               *next_id, parent, err));
+        LB_TRY(companion_field(w, &c, i == n_lists ? name : "item",
+                               w->columns[lists[i - 1]].large ? "large_list" : "list", *next_id, parent, err));
         parent = (*next_id)++;
     }
     companion_type(&w->columns[column], level, type, sizeof type);

@@ -76,7 +76,8 @@ static bool run_has_nulls(const lw_run *r)
     return ArrowBitCountSet(r->view->buffer_views[0].data.as_uint8, r->view->offset + r->first, r->count) != r->count;
 }
 
-/* Runs of the values inside, `each` of them in one: of structs (1) and fixed-size lists. What a null holds is absent. */
+/* Runs of the values inside, `each` of them in one: of structs (1) and fixed-size lists. What a null holds is
+ * absent. */
 static lb_status runs_inside(const lw_run *runs, size_t n, size_t child, int64_t each, lb_buf *out, lb_error *err)
 {
     for (size_t i = 0; i < n; i++) {
@@ -151,7 +152,7 @@ static lb_status valid_room(lw_valid *v, uint64_t count, bool dirty, lb_error *e
     }
     if (!v->dirty) /* all before were true, and the rest is not known yet */
         for (uint64_t i = v->count; i < 8 * (uint64_t)size; i++)
-            v->bits.data[i / 8] &= (uint8_t)~(1u << (i % 8));
+            v->bits.data[i / 8] &= (uint8_t) ~(1u << (i % 8));
     v->dirty = true;
     return LB_OK;
 }
@@ -459,8 +460,8 @@ static lb_status list_offset(const lw_column *c, uint64_t items, lb_buf *out, lb
 {
     int32_t small = (int32_t)items;
     if (!c->large && items > INT32_MAX)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a group of rows has more than %d list items; make groups smaller",
-                       INT32_MAX);
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                       "a group of rows has more than %d list items; make groups smaller", INT32_MAX);
     lb_buf_put(out, c->large ? (const void *)&items : (const void *)&small, c->large ? sizeof items : sizeof small);
     return LB_OK;
 }

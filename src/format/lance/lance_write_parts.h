@@ -19,7 +19,7 @@ lb_status lw_flush(lw_sink *sink, lb_error *err);
 /* Distinct values, numbered in the order they came: of `width` bytes, or of any length where width is 0. */
 typedef struct lw_dictionary {
     size_t width;
-    lb_buf data, ends; /* ends: u64 of each value */
+    lb_buf data, ends;    /* ends: u64 of each value */
     uint64_t count, most; /* most: how many the key type can tell apart */
     uint32_t *slots;      /* value number + 1; 0: free */
     size_t n_slots;
@@ -28,7 +28,8 @@ typedef struct lw_dictionary {
 void lw_dictionary_init(lw_dictionary *d, lb_budget *budget, size_t width, uint64_t most);
 void lw_dictionary_free(lw_dictionary *d);
 
-/* Number of a value, which is added where it is new. Errors: UNSUPPORTED (more than the keys can tell), BUDGET, NOMEM. */
+/* Number of a value, which is added where it is new. Errors: UNSUPPORTED (more than the keys can tell), BUDGET,
+ * NOMEM. */
 lb_status lw_dictionary_number(lw_dictionary *d, lb_str value, uint64_t *number, lb_error *err);
 
 /* Add a value as the next number, also where it is there already. */
@@ -39,8 +40,8 @@ lb_status lw_dictionary_encode(const lw_dictionary *d, uint64_t at, lb_buf *out,
 
 /* Which values of a column are there; one bit each, in one file. */
 typedef struct lw_valid {
-    bool keep;   /* a companion tells */
-    bool dirty;  /* `bits` holds all of them; else all are true */
+    bool keep;  /* a companion tells */
+    bool dirty; /* `bits` holds all of them; else all are true */
     uint64_t count;
     lb_buf bits;
     lb_buf groups; /* u64: count at the end of each group */
@@ -56,18 +57,18 @@ typedef struct lw_column {
     lw_kind kind;
     const struct ArrowSchema *schema;
     lb_lance_field *field;
-    size_t parent;   /* SIZE_MAX: top */
-    size_t n_inside; /* columns that follow and lie inside */
-    size_t width;    /* bytes of one innermost value in the file */
-    bool large;      /* a list with offsets of 64 bits */
-    unsigned levels; /* fixed-size lists around the innermost values */
+    size_t parent;               /* SIZE_MAX: top */
+    size_t n_inside;             /* columns that follow and lie inside */
+    size_t width;                /* bytes of one innermost value in the file */
+    bool large;                  /* a list with offsets of 64 bits */
+    unsigned levels;             /* fixed-size lists around the innermost values */
     int64_t each[LB_TYPE_DEPTH]; /* how many items each of those has */
-    lw_valid *valid; /* levels + 1 */
+    lw_valid *valid;             /* levels + 1 */
     bool saw_null, saw_empty;
     lb_buf pages; /* lw_page of each group */
     lw_dictionary dictionary;
-    bool decoded;         /* a dictionary column whose batches hold values, not keys */
-    uint64_t translated;  /* serial of the batch that `numbers` is for */
+    bool decoded;        /* a dictionary column whose batches hold values, not keys */
+    uint64_t translated; /* serial of the batch that `numbers` is for */
     const void *translated_from;
     lb_buf numbers; /* int64 for each value of the batch's dictionary; -1: null */
 } lw_column;

@@ -12,11 +12,11 @@
 static const struct {
     const char *format, *word;
 } lance_words[] = {
-    { "b", "bool" },         { "c", "int8" },          { "C", "uint8" },         { "s", "int16" },
-    { "S", "uint16" },       { "i", "int32" },         { "I", "uint32" },        { "l", "int64" },
-    { "L", "uint64" },       { "e", "halffloat" },     { "f", "float" },         { "g", "double" },
-    { "tdD", "date32:day" }, { "tdm", "date64:ms" },   { "tts", "time32:s" },    { "ttm", "time32:ms" },
-    { "ttu", "time64:us" },  { "ttn", "time64:ns" },   { "tDs", "duration:s" },  { "tDm", "duration:ms" },
+    { "b", "bool" },          { "c", "int8" },          { "C", "uint8" },        { "s", "int16" },
+    { "S", "uint16" },        { "i", "int32" },         { "I", "uint32" },       { "l", "int64" },
+    { "L", "uint64" },        { "e", "halffloat" },     { "f", "float" },        { "g", "double" },
+    { "tdD", "date32:day" },  { "tdm", "date64:ms" },   { "tts", "time32:s" },   { "ttm", "time32:ms" },
+    { "ttu", "time64:us" },   { "ttn", "time64:ns" },   { "tDs", "duration:s" }, { "tDm", "duration:ms" },
     { "tDu", "duration:us" }, { "tDn", "duration:ns" },
 };
 
@@ -160,8 +160,8 @@ static bool schema_stays(const struct ArrowSchema *s, bool in_fixed, int depth)
     return true;
 }
 
-/* A map is a list of its pairs: the same memory under another name. And no release of Lance reads a list whose items are not
- * nullable, are not called `item`, or have metadata. */
+/* A map is a list of its pairs: the same memory under another name. And no release of Lance reads a list whose
+ * items are not nullable, are not called `item`, or have metadata. */
 static lb_status schema_as_lance(struct ArrowSchema *s, int depth, lb_error *err)
 {
     if (depth > LB_TYPE_DEPTH)
