@@ -116,7 +116,7 @@ lb_status lb_lance_read_bytes(lb_store *store, uint64_t position, uint64_t end, 
 lb_status lb_lance_read_message(lb_store *store, const ProtobufCMessageDescriptor *type, uint64_t position,
                                 uint64_t end, bool exact, const char *what, lb_arena *arena, void *out, lb_error *err)
 {
-    lb_str bytes;
+    lb_str bytes = { NULL, 0 };
 
     LB_TRY(lb_lance_read_bytes(store, position, end, exact, what, arena, &bytes, err));
     return lb_lance_decode(type, bytes, position, what, arena, out, err);

@@ -406,7 +406,7 @@ static uint64_t read_key(const uint8_t *at, uint64_t width, bool is_signed)
     uint64_t key = 0;
 
     memcpy(&key, at, (size_t)width);
-    if (is_signed && width < 8 && (key >> (8 * width - 1)) != 0)
+    if (is_signed && width > 0 && width < 8 && (key >> (8 * width - 1)) != 0)
         return UINT64_MAX;
     return is_signed && width == 8 && (key >> 63) != 0 ? UINT64_MAX : key;
 }

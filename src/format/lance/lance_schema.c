@@ -408,7 +408,7 @@ lb_status lb_lance_tree_make(lb_lance_field *const *fields, size_t n, lb_arena *
     out->nodes = lb_arena_alloc(arena, n + 1, sizeof *out->nodes);
     if (status == LB_OK && out->nodes == NULL)
         status = lb_arena_fail(arena, err);
-    for (size_t i = 0; status == LB_OK && i < n; i++) {
+    for (size_t i = 0; status == LB_OK && out->nodes != NULL && i < n; i++) {
         status = schema_node(fields[i], &out->nodes[i], err);
         by_id[i] = &out->nodes[i];
     }
@@ -457,10 +457,9 @@ static lb_status schema_metadata(const lb_lance_node *node, struct ArrowSchema *
 
     for (size_t i = 0; i < f->n_metadata; i++) {
         lb_str name = lb_lance_str(f->metadata[i]->key);
-        if (name.size >= sizeof key || memchr(name.at == NULL ? "" : name.at, '\0', name.size) != NULL)
+        if (name.size == 0 || name.size >= sizeof key || memchr(name.at, '\0', name.size) != NULL)
             continue;
-        if (name.size != 0)
-            memcpy(key, name.at, name.size);
+        memcpy(key, name.at, name.size);
         key[name.size] = '\0';
         LB_TRY(lb_schema_set_meta(out, key, lb_lance_str(f->metadata[i]->value), err));
     }
