@@ -100,7 +100,7 @@ static const cli_verb verbs[VERB_COUNT_] = {
                  "  aux PATH[@V]                 the version's auxiliary data; with --set: a new version that has it\n"
                  "  metadata PATH[@V]            metadata of the schema; with --set or --unset: a new version\n"
                  "  clean PATH                   remove what no version reaches",
-        .examples = "lakebed lance create prices.lance --from prices.csv\n"
+        .examples = "lakebed lance create new.lance --from prices.csv\n"
                     "lakebed lance append prices.lance --from today.csv --tag v2\n"
                     "lakebed lance delete prices.lance 17 100-199\n"
                     "lakebed slice prices.lance@1 --limit 5\n"

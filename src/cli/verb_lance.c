@@ -24,6 +24,17 @@ static void split_version(const char *path, char **folder, char **version)
     *version = at == NULL ? NULL : cli_format("%s", at + 1);
 }
 
+/* PATH@V where a change is asked for, which always goes on top of the newest version. */
+static bool names_version(const char *path)
+{
+    char *folder, *version;
+    split_version(path, &folder, &version);
+    bool named = version != NULL && lb_dataset_exists(folder);
+    free(folder);
+    free(version);
+    return named;
+}
+
 /* Contents of a file, for KEY=@FILE. */
 static int read_value(cli *c, const char *file, lb_key_value *out)
 {
@@ -130,6 +141,8 @@ static void say_done(cli *c, const char *path, const lb_lance_result *r, const c
         return;
     if (r->version == 0)
         (void)printf("%s: nothing to do\n", path);
+    else if (what == NULL)
+        (void)printf("%s: version %" PRIu64 "\n", path, r->version);
     else
         (void)printf("%s: version %" PRIu64 ", %s %s\n", path, r->version, plural_text(r->rows, "row", "rows").s, what);
 }
@@ -321,7 +334,7 @@ static int lance_restore(cli *c)
                                  : report_usage(c, "say which version is to come back: lakebed lance restore PATH@V");
     if (result == EXIT_DONE) {
         lb_status status = lb_lance_restore(c->cx, folder, version, &how.options, &r, &err);
-        result = end_call(c, &how, status, &err, folder, &r, "changed");
+        result = end_call(c, &how, status, &err, folder, &r, NULL);
     }
     free(folder);
     free(version);
@@ -353,6 +366,8 @@ static int annotate(cli *c, lb_dataset_meta kind)
     lance_call how;
     if (set->count == 0 && unset->count == 0)
         return lance_pairs(c, kind);
+    if (names_version(operand(c, 0)))
+        return report_usage(c, "--set and --unset go on top of the newest version; leave out what stands behind the @");
     if (kind == LB_DATASET_AUX && unset->count != 0)
         return report_usage(
             c, "auxiliary data belongs to one version: a new one begins without any, --unset is not needed");
@@ -373,7 +388,7 @@ static int annotate(cli *c, lb_dataset_meta kind)
         return result;
     }
     lb_status status = lb_lance_annotate(c->cx, operand(c, 0), &how.options, &r, &err);
-    return end_call(c, &how, status, &err, operand(c, 0), &r, "changed");
+    return end_call(c, &how, status, &err, operand(c, 0), &r, NULL);
 }
 
 static int lance_aux(cli *c)
@@ -454,23 +469,24 @@ static const struct {
     const char *name;
     size_t most; /* operands behind the name */
     int (*run)(cli *c);
+    bool newest; /* works on the newest version, whatever the path says */
 } lance_verbs[] = {
-    { "create", 1, lance_create },
-    { "append", 1, lance_append },
-    { "overwrite", 1, lance_overwrite },
-    { "add-columns", 1, lance_add_columns },
-    { "delete", SIZE_MAX, lance_delete },
-    { "compact", 1, lance_compact },
-    { "restore", 1, lance_restore },
-    { "tag", 2, lance_tag },
-    { "log", 1, lance_log },
-    { "show", 1, lance_show },
-    { "diff", 2, lance_diff },
-    { "aux", 1, lance_aux },
-    { "metadata", 1, lance_metadata },
-    { "clean", 1, lance_clean },
-    { "index", SIZE_MAX, lance_not_built },
-    { "search", SIZE_MAX, lance_not_built },
+    { "create", 1, lance_create, true },
+    { "append", 1, lance_append, true },
+    { "overwrite", 1, lance_overwrite, true },
+    { "add-columns", 1, lance_add_columns, true },
+    { "delete", SIZE_MAX, lance_delete, true },
+    { "compact", 1, lance_compact, true },
+    { "restore", 1, lance_restore, false },
+    { "tag", 2, lance_tag, false },
+    { "log", 1, lance_log, false },
+    { "show", 1, lance_show, false },
+    { "diff", 2, lance_diff, false },
+    { "aux", 1, lance_aux, false },
+    { "metadata", 1, lance_metadata, false },
+    { "clean", 1, lance_clean, true },
+    { "index", SIZE_MAX, lance_not_built, false },
+    { "search", SIZE_MAX, lance_not_built, false },
 };
 
 int verb_lance(cli *c)
@@ -484,6 +500,9 @@ int verb_lance(cli *c)
             continue;
         if (c->args.operands.count - 1 > lance_verbs[i].most)
             return report_usage(c, "lance %s: \"%s\" is too much", what, operand(c, lance_verbs[i].most));
+        if (lance_verbs[i].newest && names_version(operand(c, 0)))
+            return report_usage(c, "lance %s goes on top of the newest version; leave out what stands behind the @",
+                                what);
         return lance_verbs[i].run(c);
     }
     if (typo_best(&t) != NULL)

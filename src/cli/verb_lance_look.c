@@ -508,7 +508,7 @@ static void diff_line(diff_state *t, const char *sign, const char *what, const c
         return;
     }
     char *text = clean_text(name);
-    (void)printf("%s %s %s%s%s\n", sign, what, text, *detail == '\0' ? "" : ": ", detail);
+    (void)printf("%s %s%s%s%s%s\n", sign, what, *text == '\0' ? "" : " ", text, *detail == '\0' ? "" : ": ", detail);
     free(text);
 }
 

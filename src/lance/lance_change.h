@@ -22,8 +22,8 @@ uint64_t lb_lance_next_fragment_id(const lb_lance_manifest *pb);
 /* Does the manifest carry what releases since 0.8 write: row counts, the writer's name? */
 bool lb_lance_is_modern(const lb_lance_manifest *pb);
 
-/* Write these too from now on: our name, the largest fragment id, and the row counts of all fragments, looked up in their data
- * files where the manifest cannot be trusted. Errors: IO, CORRUPT, UNSUPPORTED. */
+/* Write these too from now on: our name, the largest fragment id, and the row counts of all fragments, looked up in
+ * their data files where the manifest cannot be trusted. Errors: IO, CORRUPT, UNSUPPORTED. */
 lb_status lb_lance_make_modern(lb_lance_work *work, lb_lance_snapshot *s, lb_error *err);
 
 /* Append a fragment for each file. */

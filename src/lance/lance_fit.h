@@ -1,5 +1,5 @@
-/* Rows fitted to a dataset that exists: its columns as a schema, and a writer that goes on with its dictionaries and with the
- * companions that tell of nulls. */
+/* Rows fitted to a dataset that exists: its columns as a schema, and a writer that goes on with its dictionaries
+ * and with the companions that tell of nulls. */
 #ifndef LB_LANCE_LANCE_FIT_H
 #define LB_LANCE_LANCE_FIT_H
 
@@ -20,8 +20,8 @@ typedef struct lb_lance_fit {
 lb_status lb_lance_fit_open(lb_lance_fit *fit, lb_lance_work *work, const lb_lance_snapshot *base, lb_error *err);
 void lb_lance_fit_close(lb_lance_fit *fit);
 
-/* USAGE where rows of the schema `from` are none of the dataset's: a column is missing, too many, or of a type that its cannot
- * hold. */
+/* USAGE where rows of the schema `from` are none of the dataset's: a column is missing, too many, or of a type that
+ * its cannot hold. */
 lb_status lb_lance_fit_check(const lb_lance_fit *fit, const struct ArrowSchema *from, lb_error *err);
 
 /* Make the writer. */
