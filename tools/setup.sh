@@ -4,6 +4,7 @@
 #
 #   tools/setup.sh            what the build needs
 #   tools/setup.sh --tests    also the Python peers of the tests
+#   tools/setup.sh --lance-peers    also releases of Lance, for the tests of its datasets (1 GB)
 #   tools/setup.sh --lint     also clang-format and clang-tidy
 #   tools/setup.sh --fuzz     also clang with libFuzzer
 #
@@ -225,12 +226,46 @@ fetch_peers()
     peers_stamp >"$deps/venv/peers"
 }
 
+# ---- releases of Lance: each in an environment of its own, for they want other versions of the same packages
+
+lance_peer()    # RELEASE PACKAGE…
+{
+    local folder=$deps/lance-$1
+    "$folder/bin/python" -c 'import lance' 2>/dev/null && return 0
+    say "installing pylance $1 in $folder"
+    python3 -m venv --clear "$folder"
+    "$folder/bin/python" -m pip --disable-pip-version-check --quiet install "pylance==$1" "${@:2}"
+}
+
+# vectordb 0.1.4 has Lance 0.4.17 in it, the reference; it is linked with Fortran's runtime.
+lance_node()
+{
+    local folder=$deps/lance-node
+    have npm && [ ! -d "$folder/node_modules/vectordb" ] || return 0
+    say "installing vectordb 0.1.4 for Node.js in $folder"
+    mkdir -p "$folder/deb"
+    (cd "$folder" && npm install --silent --prefix . vectordb@0.1.4 >/dev/null) || return 1
+    (cd "$folder/deb" && apt-get download -qq libgfortran5 2>/dev/null && dpkg-deb -x libgfortran5_*.deb .) || true
+}
+
+fetch_lance_peers()
+{
+    have_venv || need python3-venv false
+    install_missing || return 1
+    lance_peer 0.4.21 "pyarrow==15.0.0" "numpy<2" &&
+        lance_peer 0.10.18 "pyarrow==15.0.0" "numpy<2" &&
+        lance_peer 8.0.0 "pyarrow==26.0.1" &&
+        lance_node
+}
+
 # ---- in order
 
 tests=no
+lance_peers=no
 for option in "$@"; do
     case $option in
     --tests) tests=yes ;;
+    --lance-peers) lance_peers=yes ;;
     --lint)
         need clang-format have_formatter
         need clang-tidy have clang-tidy
@@ -241,7 +276,7 @@ for option in "$@"; do
         sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
         exit 0
         ;;
-    *) die "unknown option $option (it knows --tests, --lint and --fuzz)" ;;
+    *) die "unknown option $option (it knows --tests, --lance-peers, --lint and --fuzz)" ;;
     esac
 done
 
@@ -268,5 +303,8 @@ fetch_nanoarrow
 fetch_blake3
 if [ "$tests" = yes ] && ! fetch_peers; then
     say "the Python peers could not be installed; the tests that need them will be skipped"
+fi
+if [ "$lance_peers" = yes ] && ! fetch_lance_peers; then
+    say "not all releases of Lance could be installed; the tests that need them will be skipped"
 fi
 say "everything is there"
