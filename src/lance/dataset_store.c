@@ -93,7 +93,7 @@ lb_status lb_dataset_store_open(lb_context *cx, const char *root, const char *sp
         if (status == LB_OK)
             status = lb_version_open(root, &d->version, &d->manifest, err);
     }
-    if (status != LB_OK) {
+    if (status != LB_OK || d->manifest == NULL) {
         free(d);
         return status;
     }

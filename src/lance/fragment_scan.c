@@ -150,16 +150,21 @@ static bool scan_has_var(const lb_lance_node *n, uint64_t *fixed)
 static lb_status scan_batch_rows(scan *s, uint64_t *rows, lb_error *err)
 {
     const lb_lance_rows_of *f = &s->set->fragments[s->fragment];
+    const lb_lance_part part = { .n_files = f->pb->n_files, .files = f->pb->files };
     uint64_t width = 1;
     bool var = false;
 
     for (size_t i = 0; i < s->want.n_columns; i++)
         var |= scan_has_var(s->set->columns[s->columns[i]], &width);
-    for (size_t i = 0; var && i < f->pb->n_files; i++) {
+    for (size_t i = 0; var && f->rows != 0 && i < s->want.n_columns; i++) {
+        size_t file = lb_lance_part_file(&part, s->set->columns[s->columns[i]]->id);
         lb_lance_data *data;
-        LB_TRY(scan_open(s, NULL, i, &data, err));
-        width = LB_MAX(width, f->rows == 0 ? 0 : data->store->size / f->rows);
+        if (file == SIZE_MAX)
+            continue;
+        LB_TRY(scan_open(s, NULL, file, &data, err));
+        width = LB_MAX(width, data->store->size / f->rows);
     }
+    width = LB_MAX(width, (uint64_t)1);
     uint64_t most = s->want.batch_rows == 0 ? SCAN_BATCH_ROWS : (uint64_t)s->want.batch_rows;
     *rows = LB_MAX((uint64_t)1, LB_MIN(most, SCAN_BATCH_BYTES / width));
     return LB_OK;
@@ -278,7 +283,7 @@ static lb_status scan_end(scan *s, scan_batch *b, uint64_t rows, struct ArrowArr
 /* Places [s->at, stop) as one batch. */
 static lb_status scan_batch_of(scan *s, uint64_t stop, struct ArrowArray *out, lb_error *err)
 {
-    uint64_t at = s->at, next;
+    uint64_t at = s->at, next = at;
     scan_batch b;
 
     lb_status status = scan_begin(s, &b, err);

@@ -346,7 +346,7 @@ static lb_status versions_ref(const char *root, const char *spec, uint64_t *vers
     const char *folder = lb_path_join(&arena, root, LB_LANCE_TAGS);
     const char *path = folder == NULL ? NULL : lb_path_join(&arena, folder, name);
     lb_status status = path == NULL ? lb_arena_fail(&arena, err) : LB_OK;
-    if (status == LB_OK && access(path, F_OK) == 0) {
+    if (path != NULL && access(path, F_OK) == 0) {
         status = tags_read(path, NULL, version, err);
         *found = status == LB_OK;
     }
