@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "column/stream.h"
+#include "lance/lance_backfill.h"
 #include "lance/lance_change.h"
 #include "lance/lance_fit.h"
 
@@ -18,6 +19,9 @@ typedef struct store_state {
     lb_lance_entry **metadata;
     size_t n_metadata;
     lb_lance_new_files files;
+    lb_lance_companions fresh; /* that an append brought, their fields, and what they say of the rows before */
+    lb_lance_fields fresh_fields;
+    lb_lance_new_files filled;
     lb_buf dictionaries; /* for the manifest */
 } store_state;
 
@@ -113,7 +117,10 @@ static lb_status store_fields(store_state *st, lb_lance_snapshot *newest, lb_err
     pb->n_metadata = st->n_metadata;
     if (append) {
         store_place_dictionaries(&all, pb);
-        return LB_OK;
+        if (st->fresh.count == 0)
+            return LB_OK;
+        LB_TRY(lb_lance_extra_add(&st->base, &st->filled, newest, err));
+        return lb_lance_extra_fields(&st->fresh_fields, &st->fresh, newest, err);
     }
     pb->fields = all.items;
     pb->n_fields = all.count;
@@ -155,25 +162,41 @@ static lb_status store_open(store_state *st, lb_context *cx, const char *path, l
     return lb_stream_schema(st->stream, &st->from, err);
 }
 
-/* Rows that are there already have no companion for a column that gets its first nulls now. */
-static lb_status store_check_companions(store_state *st, lb_error *err)
+static bool store_knows(const lb_lance_companions *known, int32_t field)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known->items[i].field == field)
+            return true;
+    return false;
+}
+
+/* Columns that got their first nulls have a companion from now on, and rows that are there already need it too. */
+static lb_status store_backfill(store_state *st, lb_error *err)
 {
     lb_lance_fields all;
     lb_lance_companions list;
-    LB_TRY(lb_lance_writer_fields(st->fit.writer, &st->work.arena, &all, &list, err));
-    if (st->verb != STORE_APPEND || !st->base.exists || list.count <= st->fit.companions.count)
+    if (st->verb != STORE_APPEND || !st->base.exists)
         return LB_OK;
-    int32_t of = list.items[list.count - 1].of;
-    lb_str name = { "", 0 };
-    for (size_t i = 0; i < all.count; i++)
-        if (all.items[i]->id == of)
-            name = lb_lance_str(all.items[i]->name);
-    lb_lance_rows_undo(&st->work, &st->files);
-    lb_fail(err, LB_USAGE, LB_NOWHERE,
-            "column '%.*s' gets its first nulls, and the rows that are there have no companion",
-            (int)LB_MIN(name.size, (size_t)200), name.at);
-    lb_fail_hint(err, "write the whole anew with `lakebed lance overwrite --nulls keep`");
-    return LB_USAGE;
+    LB_TRY(lb_lance_writer_fields(st->fit.writer, &st->work.arena, &all, &list, err));
+    st->fresh.items = lb_arena_alloc(&st->work.arena, list.count + 1, sizeof *st->fresh.items);
+    st->fresh_fields.items = lb_arena_alloc(&st->work.arena, all.count + 1, sizeof *st->fresh_fields.items);
+    if (st->fresh.items == NULL || st->fresh_fields.items == NULL)
+        return lb_arena_fail(&st->work.arena, err);
+    for (size_t i = 0; i < list.count; i++) {
+        size_t at = 0;
+        if (store_knows(&st->fit.companions, list.items[i].field))
+            continue;
+        while (at < all.count && all.items[at]->id != list.items[i].field)
+            at++;
+        do
+            st->fresh_fields.items[st->fresh_fields.count++] = all.items[at++];
+        while (at < all.count && all.items[at]->parent_id != -1);
+        st->fresh.items[st->fresh.count++] = list.items[i];
+    }
+    if (st->fresh.count == 0)
+        return LB_OK;
+    return lb_lance_backfill(&st->work, &st->base, &st->fresh, &st->fresh_fields, st->metadata, st->n_metadata,
+                             &st->filled, err);
 }
 
 static lb_status store_run(store_state *st, lb_lance_result *out, lb_error *err)
@@ -186,11 +209,14 @@ static lb_status store_run(store_state *st, lb_lance_result *out, lb_error *err)
     LB_TRY(st->verb == STORE_APPEND && st->base.exists ? store_begin_append(st, err) : store_begin_new(st, err));
     LB_TRY(lb_lance_rows_write(&st->work, st->stream, &st->from, st->fit.writer, &st->fit.schema, &ro, &st->fit.next_id,
                                &st->files, err));
-    LB_TRY(store_check_companions(st, err));
     lb_lance_note note = lb_lance_note_of(st->options);
-    lb_status s = lb_lance_commit(&st->work, store_change, st, &note, &out->version, err);
-    if (s != LB_OK && out->version == 0)
+    lb_status s = store_backfill(st, err);
+    if (s == LB_OK)
+        s = lb_lance_commit(&st->work, store_change, st, &note, &out->version, err);
+    if (s != LB_OK && out->version == 0) {
         lb_lance_rows_undo(&st->work, &st->files);
+        lb_lance_rows_undo(&st->work, &st->filled);
+    }
     out->rows = st->files.rows;
     out->files = st->files.count;
     return s;

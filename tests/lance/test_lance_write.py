@@ -193,6 +193,23 @@ def test_maps_become_lists_of_pairs(library, tmp_path):
     assert library.read(tmp_path / "d")["m"].to_pylist() == [[{"key": "a", "value": 1}, {"key": "b", "value": 2}], []]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_first_nulls_come_later(library, tmp_path, seed):
+    """Rows that were there before a column got its first nulls stay as they were."""
+    r = random.Random(seed)
+    kinds = [random_type(r, 3) for _ in range(4)]
+    tables = [random_table(seed + n / 10, 40, nulls, kinds=kinds) for n, nulls in enumerate((0, 0, 0.2, 0, 0.3))]
+    library.write("create", tmp_path / "d", tables[0], nulls=KEEP, group_rows=9, file_rows=15)
+    library.write("append", tmp_path / "d", tables[1])
+    delete(library, tmp_path / "d", [0, 14, 15, 41])
+    library.write("append", tmp_path / "d", tables[2], nulls=KEEP)
+    library.write("append", tmp_path / "d", tables[3], nulls=KEEP)
+    library.write("append", tmp_path / "d", tables[4], nulls=KEEP)
+    rows = pa.concat_tables(tables)
+    assert plain(library.read(tmp_path / "d")) == plain(rows.take([i for i in range(200) if i not in (0, 14, 15, 41)]))
+    assert plain(library.read(f"{tmp_path}/d@2")) == plain(pa.concat_tables(tables[:2]))
+
+
 # ---------------------------------------------------------------- a life of a dataset against a model
 
 def delete(library, path, rows, ids=False):
