@@ -445,3 +445,38 @@ def test_damage_anywhere_is_an_error_or_other_values(tmp_path):
             path.write_bytes(good[:at])
             assert run("slice", ds, "--to", "tagged").returncode in (3, 4)
         path.write_bytes(good)
+
+
+# ---------------------------------------------------------------- statistics
+
+def test_statistics(tmp_path):
+    """Null counts and bounds as Python works them out, over fragments, deletions and the fields of structs."""
+    rng = random.Random(3)
+    inner = [Field(6, "n", "int32"), Field(7, "t", "string", nullable=True)]
+    fields = [Field(0, "i", "int64"), Field(1, "u", "uint64"), Field(2, "f", "double"), Field(3, "s", "string", nullable=True),
+              Field(4, "b", "bool"), Field(5, "st", "struct", children=inner), Field(8, "late", "int16")]
+    files, fragments, live = {}, [], []
+    for k in range(3):
+        rows = [[rng.randint(-(1 << 62), 1 << 62), rng.randint(0, (1 << 64) - 1), rng.uniform(-9, 9),
+                 rng.choice(["", "a", "zz", "é"]), rng.random() < 0.5, {"n": rng.randint(-5, 5), "t": rng.choice(["", "q"])},
+                 rng.randint(-99, 99)] for _ in range(50)]
+        here = fields if k else fields[:-1]
+        files["%d.lance" % k] = DataFile(here, [[[r[i] for r in rows] for i in range(len(here))]]).bytes()
+        deletion = num(1, 1) + num(2, 1) + num(3, 9) if k == 1 else b""
+        gone = {0, 7, 49} if k == 1 else set()
+        fragments.append(fragment(k, [data_file("%d.lance" % k, flat(here))], deletion))
+        live += [r if k else r[:-1] + [None] for j, r in enumerate(rows) if j not in gone]
+    ds = dataset(tmp_path / "lake" / "t", {"1.manifest": manifest(fields, fragments, more=num(9, 1))}, files,
+                 {"1-1-9.bin": bitmap_deletions([0, 7, 49])})
+    assert run("map", tmp_path / "lake").returncode == 0
+    for options in ((), ("--no-map",)):
+        p = run("stats", ds, "--json", *options)
+        assert p.returncode == 0, p.stderr
+        told = {c["name"]: c for c in json.loads(p.stdout)["columns"]}
+        for at, name in ((0, "i"), (1, "u"), (2, "f"), (3, "s"), (6, "late")):
+            values = [None if name == "s" and r[at] == "" else r[at] for r in live]
+            there = [v for v in values if v is not None]
+            low, high = (min(there, key=str.encode), max(there, key=str.encode)) if name == "s" else (min(there), max(there))
+            kind = {"f": float, "s": str}.get(name, int)
+            assert told[name]["nulls"] == len(values) - len(there), name
+            assert (kind(told[name]["min"]), kind(told[name]["max"])) == (low, high), name
