@@ -60,9 +60,9 @@ static bool discover_dataset(discover *d, lb_str rel_path)
     lb_arena_init(&arena, NULL);
     const char *rel = lb_arena_copy(&arena, rel_path);
     const char *path = rel == NULL ? NULL : lb_path_join(&arena, d->root, rel);
-    bool is = path != NULL && lb_is_dataset(path);
-    if (path == NULL)
-        d->status = lb_arena_fail(&arena, d->err);
+    bool is = false;
+    if (d->status == LB_OK)
+        d->status = path == NULL ? lb_arena_fail(&arena, d->err) : lb_dataset_look(path, &is, d->err);
     if (is && discover_is_included(d, rel_path) && d->status == LB_OK) {
         /* One that cannot be looked at is told of when it is inspected. */
         if (lb_dataset_stat(path, &now, NULL) == LB_OK) {
@@ -154,7 +154,10 @@ static int discover_order(const void *a, const void *b)
 /* A dataset is data, not a directory of them. */
 static lb_status discover_is_no_dataset(const char *root, lb_error *err)
 {
-    if (!lb_is_dataset(root))
+    bool is;
+
+    LB_TRY(lb_dataset_look(root, &is, err));
+    if (!is)
         return LB_OK;
     lb_fail(err, LB_USAGE, LB_NOWHERE, "this is one Lance dataset; a map is of a directory of files and datasets");
     lb_fail_hint(err, "name the folder above it");

@@ -614,7 +614,10 @@ static lb_status table_find_version(lb_table *t, const char *path, lb_error *err
     const char *root = lb_arena_copy(&t->arena, (lb_str){ path, (size_t)(at - path) });
     if (root == NULL)
         return lb_arena_fail(&t->arena, err);
-    if (stat(root, &info) != 0 || !S_ISDIR(info.st_mode) || !lb_is_dataset(root))
+    bool is = false;
+    if (stat(root, &info) == 0 && S_ISDIR(info.st_mode))
+        LB_TRY(lb_dataset_look(root, &is, err));
+    if (!is)
         return LB_OK;
     t->root = root;
     t->version = lb_arena_copy(&t->arena, lb_str_of(at + 1));
@@ -632,7 +635,10 @@ static lb_status table_open(lb_table *t, const char *path, const lb_open_options
         return lb_fail_errno(err, errno, path, "open");
     if (!there)
         LB_TRY(table_find_version(t, path, err));
-    t->lake = there && S_ISDIR(info.st_mode) && !lb_is_dataset(path);
+    if (there && S_ISDIR(info.st_mode)) {
+        LB_TRY(lb_dataset_look(path, &t->lake, err));
+        t->lake = !t->lake;
+    }
     LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
     LB_TRY(table_show_nulls(t, err));
     return table_name_columns(t, err);

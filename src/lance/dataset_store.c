@@ -1,5 +1,6 @@
 #include "lance/dataset_store.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -105,10 +106,14 @@ lb_status lb_dataset_store_open(lb_context *cx, const char *root, const char *sp
 lb_status lb_data_store_open(const char *path, lb_store **out, lb_error *err)
 {
     struct stat st;
+    bool is = false;
 
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && lb_is_dataset(path))
-        return lb_dataset_store_open(NULL, path, NULL, out, err);
-    return lb_store_open_file(path, out, err);
+    *out = NULL;
+    if (stat(path, &st) != 0)
+        return lb_fail_errno(err, errno, path, "open");
+    if (S_ISDIR(st.st_mode))
+        LB_TRY(lb_dataset_look(path, &is, err));
+    return is ? lb_dataset_store_open(NULL, path, NULL, out, err) : lb_store_open_file(path, out, err);
 }
 
 lb_version_name lb_dataset_store_version(const lb_store *store)

@@ -150,17 +150,25 @@ static bool versions_any(void *user, const char *name)
     return !*(bool *)user;
 }
 
-bool lb_is_dataset(const char *path)
+lb_status lb_dataset_look(const char *path, bool *is, lb_error *err)
 {
     struct stat st;
-    bool any = false;
     lb_arena arena;
 
+    *is = false;
     lb_arena_init(&arena, NULL);
     const char *latest = lb_path_join(&arena, path, LB_LANCE_LATEST);
-    bool has = latest != NULL && stat(latest, &st) == 0 && S_ISREG(st.st_mode);
+    lb_status status = latest == NULL ? lb_arena_fail(&arena, err) : LB_OK;
+    *is = status == LB_OK && stat(latest, &st) == 0 && S_ISREG(st.st_mode);
     lb_arena_free(&arena);
-    return has || (versions_each(path, LB_LANCE_VERSIONS, versions_any, &any, NULL) == LB_OK && any);
+    return status != LB_OK || *is ? status : versions_each(path, LB_LANCE_VERSIONS, versions_any, is, err);
+}
+
+bool lb_is_dataset(const char *path)
+{
+    bool is;
+
+    return lb_dataset_look(path, &is, NULL) == LB_OK && is;
 }
 
 /* ---------------------------------------------------------------- tags in files of their own */

@@ -28,6 +28,9 @@ void lb_version_path(const lb_version_name *name, char out[64]);
 /* Does the folder `path` look like a dataset: has it `_versions` with a manifest in it, or `_latest.manifest`? */
 bool lb_is_dataset(const char *path);
 
+/* The same, where not being able to tell is an error. What is no folder is no dataset. Errors: IO, NOMEM. */
+lb_status lb_dataset_look(const char *path, bool *is, lb_error *err);
+
 /* All versions; none is no error. Errors: IO, NOMEM, BUDGET. */
 lb_status lb_versions_list(const char *root, lb_arena *arena, lb_versions *out, lb_error *err);
 
