@@ -169,7 +169,7 @@ static int store(cli *c, lb_table *table, const lb_slice *slice, const char *pat
     lb_error err = LB_ERROR_INIT;
     struct ArrowArrayStream rows = { 0 };
     lb_lance_result r = { .struct_size = sizeof r };
-    lance_call how;
+    lance_call how = { .metadata = NULL };
     int result = lance_options(c, &how);
     if (result != EXIT_DONE) {
         lance_options_free(&how);
@@ -271,13 +271,12 @@ static int rows_of_file(cli *c, const char *file, row_list *out)
     FILE *in = strcmp(file, "-") == 0 ? stdin : fopen(file, "r");
     char *line = NULL;
     size_t cap = 0;
-    ssize_t n;
     int result = EXIT_DONE;
     if (in == NULL) {
         report_line(c, "%s: could not be opened", file);
         return EXIT_SYSTEM;
     }
-    while (result == EXIT_DONE && (n = getline(&line, &cap, in)) >= 0) {
+    while (result == EXIT_DONE && getline(&line, &cap, in) >= 0) {
         line[strcspn(line, "\r\n")] = '\0';
         if (line[0] != '\0')
             result = row_parse(c, line, out);
@@ -293,7 +292,7 @@ static int lance_delete(cli *c)
     lb_error err = LB_ERROR_INIT;
     lb_lance_result r = { .struct_size = sizeof r };
     row_list list = { 0 };
-    lance_call how;
+    lance_call how = { .metadata = NULL };
     const char *file = args_text(c, OPT_ROWS_FROM, NULL);
     int result = file == NULL ? EXIT_DONE : rows_of_file(c, file, &list);
     for (size_t i = 1; result == EXIT_DONE && operand(c, i) != NULL; i++)
@@ -315,7 +314,7 @@ static int lance_compact(cli *c)
 {
     lb_error err = LB_ERROR_INIT;
     lb_lance_result r = { .struct_size = sizeof r };
-    lance_call how;
+    lance_call how = { .metadata = NULL };
     int result = lance_options(c, &how);
     if (result != EXIT_DONE)
         return result;
@@ -327,7 +326,7 @@ static int lance_restore(cli *c)
 {
     lb_error err = LB_ERROR_INIT;
     lb_lance_result r = { .struct_size = sizeof r };
-    lance_call how;
+    lance_call how = { .metadata = NULL };
     char *folder, *version;
     split_version(operand(c, 0), &folder, &version);
     int result = version != NULL ? lance_options(c, &how)
@@ -363,7 +362,7 @@ static int annotate(cli *c, lb_dataset_meta kind)
     const cli_list *set = &c->args.given[OPT_SET], *unset = &c->args.given[OPT_UNSET];
     lb_error err = LB_ERROR_INIT;
     lb_lance_result r = { .struct_size = sizeof r };
-    lance_call how;
+    lance_call how = { .metadata = NULL };
     if (set->count == 0 && unset->count == 0)
         return lance_pairs(c, kind);
     if (names_version(operand(c, 0)))
@@ -460,7 +459,7 @@ static int lance_clean(cli *c)
 
 static int lance_not_built(cli *c)
 {
-    report_line(c, "lance %s: vector indices are read and shown (lance show), not built or searched by this version",
+    report_line(c, "lance %s: vector indices are read (lance show, lance search), not built by this version",
                 c->args.operands.items[0]);
     return EXIT_DATA;
 }
@@ -486,7 +485,7 @@ static const struct {
     { "metadata", 1, lance_metadata, false },
     { "clean", 1, lance_clean, true },
     { "index", SIZE_MAX, lance_not_built, false },
-    { "search", SIZE_MAX, lance_not_built, false },
+    { "search", 2, lance_search, false },
 };
 
 int verb_lance(cli *c)

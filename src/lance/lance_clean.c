@@ -93,24 +93,34 @@ static lb_status clean_one_manifest(clean_state *st, lb_store *store, lb_error *
     return s;
 }
 
-/* A manifest that readers do not open by its number may reach files as well: detached versions, and the copy of the
- * newest. */
-static lb_status clean_other_manifests(clean_state *st, lb_error *err)
+static lb_status clean_named_manifest(clean_state *st, const char *name, lb_error *err)
+{
+    lb_store *store;
+    const char *path = lb_lance_work_path(&st->work, LB_LANCE_VERSIONS, name);
+    if (path == NULL)
+        return lb_arena_fail(&st->work.arena, err);
+    lb_status s = lb_store_open_file(path, &store, err);
+    return s == LB_OK ? clean_one_manifest(st, store, err) : s;
+}
+
+/* All manifests, also those that readers do not open by a number: detached versions. A list that breaks off is no proof. */
+static lb_status clean_manifests(clean_state *st, lb_error *err)
 {
     const char *folder = lb_lance_work_path(&st->work, LB_LANCE_VERSIONS, "");
     DIR *dir = folder == NULL ? NULL : opendir(folder);
     lb_status s = LB_OK;
     if (dir == NULL)
         return lb_fail_errno(err, errno, st->work.root, "list");
-    for (const struct dirent *e; s == LB_OK && (e = readdir(dir)) != NULL;) {
-        lb_str name = lb_str_of(e->d_name);
-        lb_store *store;
-        if (name.size < 9 || strcmp(name.at + name.size - 9, ".manifest") != 0 || name.at[0] == '.')
-            continue;
-        const char *path = lb_lance_work_path(&st->work, LB_LANCE_VERSIONS, e->d_name);
-        s = path == NULL ? lb_arena_fail(&st->work.arena, err) : lb_store_open_file(path, &store, err);
-        if (s == LB_OK)
-            s = clean_one_manifest(st, store, err);
+    while (s == LB_OK) {
+        errno = 0;
+        const struct dirent *e = readdir(dir);
+        if (e == NULL && errno != 0)
+            s = lb_fail_errno(err, errno, folder, "list");
+        if (e == NULL)
+            break;
+        size_t size = strlen(e->d_name);
+        if (size > 9 && strcmp(e->d_name + size - 9, ".manifest") == 0 && e->d_name[0] != '.')
+            s = clean_named_manifest(st, e->d_name, err);
     }
     (void)closedir(dir);
     return s;
@@ -173,14 +183,16 @@ static lb_status clean_folder(clean_state *st, const char *folder, bool only_tem
     int n = scandir(path, &names, NULL, clean_sort);
     if (n < 0)
         return errno == ENOENT ? LB_OK : lb_fail_errno(err, errno, path, "list");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && s == LB_OK; i++) {
         struct stat file;
         const char *name = names[i]->d_name;
         const char *rel = lb_path_join(&st->work.arena, folder, name);
         const char *full = rel == NULL ? NULL : lb_lance_work_path(&st->work, "", rel);
-        if (full == NULL)
+        if (full == NULL) {
             s = lb_arena_fail(&st->work.arena, err);
-        if (s != LB_OK || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || lstat(full, &file) != 0 ||
+            break;
+        }
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || lstat(full, &file) != 0 ||
             lb_names_find(&st->reached, lb_str_of(rel)) != NULL)
             continue;
         if (S_ISDIR(file.st_mode) && depth > 0)
@@ -227,7 +239,7 @@ lb_status lb_lance_orphans(lb_context *cx, const char *path, bool remove, int64_
     LB_TRY(lb_lance_work_open(&st.work, cx, path, false, err));
     lb_status s = clean_lock(&st, err);
     if (s == LB_OK)
-        s = clean_other_manifests(&st, err);
+        s = clean_manifests(&st, err);
     if (s == LB_OK)
         s = clean_latest(&st, err);
     if (s == LB_OK)

@@ -42,21 +42,20 @@ static int delete_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static lb_status delete_sorted(lb_lance_work *work, const uint64_t *rows, size_t n, uint64_t **out, size_t *count,
-                               lb_error *err)
+/* A sorted copy, each number once. NULL: no memory. */
+static uint64_t *delete_sorted(lb_lance_work *work, const uint64_t *rows, size_t *n)
 {
-    uint64_t *copy = lb_arena_dup(&work->arena, rows, n * sizeof *rows);
+    uint64_t *copy = lb_arena_dup(&work->arena, rows, *n * sizeof *rows);
     size_t kept = 0;
     if (copy == NULL)
-        return lb_arena_fail(&work->arena, err);
-    if (n > 1)
-        qsort(copy, n, sizeof *copy, delete_compare);
-    for (size_t i = 0; i < n; i++)
+        return NULL;
+    if (*n > 1)
+        qsort(copy, *n, sizeof *copy, delete_compare);
+    for (size_t i = 0; i < *n; i++)
         if (kept == 0 || copy[kept - 1] != copy[i])
             copy[kept++] = copy[i];
-    *out = copy;
-    *count = kept;
-    return LB_OK;
+    *n = kept;
+    return copy;
 }
 
 static lb_status delete_part_add(delete_state *st, const lb_lance_rows_of *f, uint32_t *rows, size_t count,
@@ -144,8 +143,9 @@ static lb_status delete_plan(delete_state *st, const uint64_t *rows, size_t n, b
 {
     lb_store *store = NULL;
     lb_lance_set *set = NULL;
-    uint64_t *sorted = NULL;
-    LB_TRY(delete_sorted(&st->work, rows, n, &sorted, &n, err));
+    uint64_t *sorted = delete_sorted(&st->work, rows, &n);
+    if (sorted == NULL)
+        return lb_arena_fail(&st->work.arena, err);
     lb_status s = lb_dataset_store_open(st->work.cx, st->work.root, NULL, &store, err);
     if (s == LB_OK)
         s = lb_lance_set_open(st->work.cx, store, &set, err);

@@ -152,7 +152,7 @@ lb_status lb_lance_writer_new(lb_context *cx, const struct ArrowSchema *schema, 
     lb_buf_init(&w->scratch, &cx->budget);
     w->columns = lb_arena_alloc(&w->arena, fields->count, sizeof *w->columns);
     lb_status s = w->columns == NULL ? lb_arena_fail(&w->arena, err) : LB_OK;
-    for (int64_t i = 0; i < schema->n_children && s == LB_OK; i++)
+    for (int64_t i = 0; w->columns != NULL && i < schema->n_children && s == LB_OK; i++)
         s = columns_of(w, schema->children[i], fields, SIZE_MAX, 0, err);
     if (s == LB_OK && w->n_columns != fields->count)
         s = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "fields and schema do not go together");
@@ -720,7 +720,7 @@ lb_status lb_lance_writer_end(lb_lance_writer *w, bool more, int32_t *next_id, l
     LB_TRY(companions_make(w, next_id, err));
     lb_arena_init(&own, &w->cx->budget);
     lb_status s = end_gather(&e, err);
-    if (s == LB_OK)
+    if (s == LB_OK && e.table != NULL)
         s = end_table(&e, err);
     if (s == LB_OK)
         s = end_dictionaries(w, err);
@@ -783,10 +783,11 @@ lb_status lb_lance_writer_dictionaries(lb_lance_writer *w, uint64_t at, lb_buf *
     for (size_t i = 0; i < n && s == LB_OK; i++) {
         LbPb__Dictionary *d = lb_arena_alloc(&w->arena, 1, sizeof *d);
         uint64_t position = 0;
-        s = d == NULL ? lb_arena_fail(&w->arena, err)
-                      : lw_dictionary_encode(&sorted[i]->dictionary, at + (out->size - before), out, &position, err);
-        if (s != LB_OK)
+        if (d == NULL) {
+            s = lb_arena_fail(&w->arena, err);
             break;
+        }
+        s = lw_dictionary_encode(&sorted[i]->dictionary, at + (out->size - before), out, &position, err);
         lb_pb__dictionary__init(d);
         d->offset = (int64_t)position;
         d->length = (int64_t)sorted[i]->dictionary.count;
