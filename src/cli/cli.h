@@ -94,6 +94,11 @@ typedef enum cli_option_id {
     OPT_ORPHANS,
     OPT_REMOVE,
     OPT_FORCE,
+    OPT_QUERY,
+    OPT_PROBES,
+    OPT_REFINE,
+    OPT_METRIC,
+    OPT_EXACT,
     OPT_DELIMITED,
     OPT_THREADS,
     OPT_JSON,
@@ -303,6 +308,7 @@ int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const char
 int lance_log(cli *c);
 int lance_show(cli *c);
 int lance_diff(cli *c);
+int lance_search(cli *c);
 int lance_tags(cli *c);
 int lance_pairs(cli *c, lb_dataset_meta kind);
 

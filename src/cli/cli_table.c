@@ -99,6 +99,7 @@ static const cli_verb verbs[VERB_COUNT_] = {
                  "  diff PATH@A [B]              what changed from one version to another (default: the newest)\n"
                  "  aux PATH[@V]                 the version's auxiliary data; with --set: a new version that has it\n"
                  "  metadata PATH[@V]            metadata of the schema; with --set or --unset: a new version\n"
+                 "  search PATH[@V] COLUMN       rows with the nearest vectors: --query X,X,… --limit N\n"
                  "  clean PATH                   remove what no version reaches",
         .examples = "lakebed lance create new.lance --from prices.csv\n"
                     "lakebed lance append prices.lance --from today.csv --tag v2\n"
@@ -236,9 +237,8 @@ static const cli_option options[OPT_COUNT] = {
                       .repeatable = true },
     [OPT_TO] = { .name = "to",
                  .value = "FORM",
-                 .help =
-                     "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or "
-                     "canonical",
+                 .help = "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or "
+                         "canonical",
                  .kind = KIND_CHOICE,
                  .verbs = ON_ROWS },
     [OPT_OUTPUT] = { .name = "output",
@@ -315,6 +315,29 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_FORCE] = { .name = "force",
                     .help = "tag: move a tag that is there; append: make the dataset where there is none",
                     .verbs = ON_LANCE },
+    [OPT_QUERY] = { .name = "query",
+                    .value = "X,X,…",
+                    .help = "search: the vector whose nearest rows are wanted",
+                    .kind = KIND_TEXT,
+                    .verbs = ON_LANCE },
+    [OPT_PROBES] = { .name = "probes",
+                     .value = "N",
+                     .help = "search: partitions of the index that are looked into (default 20)",
+                     .kind = KIND_NUMBER,
+                     .least = 1,
+                     .verbs = ON_LANCE },
+    [OPT_REFINE] = { .name = "refine",
+                     .value = "N",
+                     .help = "search: rank N times as many candidates by their exact distances",
+                     .kind = KIND_NUMBER,
+                     .least = 1,
+                     .verbs = ON_LANCE },
+    [OPT_METRIC] = { .name = "metric",
+                     .value = "l2|cosine|dot",
+                     .help = "search: how distances are measured (default: as the index, or l2)",
+                     .kind = KIND_CHOICE,
+                     .verbs = ON_LANCE },
+    [OPT_EXACT] = { .name = "exact", .help = "search: look at every vector, without an index", .verbs = ON_LANCE },
     [OPT_DELIMITED] = { .name = "delimited",
                         .value = "EXT=CHAR",
                         .help = "read files with this extension as text delimited by CHAR (\\t: tab)",

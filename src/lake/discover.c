@@ -195,7 +195,7 @@ lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_option
         status = discover_all(&d, files, count, err);
     lb_buf_free(&d.datasets);
     LB_TRY(status);
-    if (*count != 0)
+    if (*files != NULL && *count != 0)
         qsort(*files, *count, sizeof **files, discover_order);
     /* An escaped name may be another file's own. */
     for (size_t i = 1; i < *count; i++)

@@ -80,7 +80,8 @@ static lb_status column_room(struct ArrowBuffer *buffer, uint64_t n, uint64_t si
 
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > INT64_MAX / 4)
         return lb_fail(err, LB_BUDGET, LB_NOWHERE, "too many values for one batch");
-    LB_TRY(lb_fail_arrow(err, ArrowBufferReserve(buffer, (int64_t)bytes), NULL));
+    /* One byte more, so that there is a pointer also to none. */
+    LB_TRY(lb_fail_arrow(err, ArrowBufferReserve(buffer, (int64_t)bytes + 1), NULL));
     *at = buffer->data + buffer->size_bytes;
     return LB_OK;
 }
