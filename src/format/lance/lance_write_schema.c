@@ -220,9 +220,11 @@ static lb_status schema_check_names(const struct ArrowSchema *s, bool top, lb_er
         status = lb_names_add(&names, lb_str_of(name), (uint64_t)i, &twice, err);
         if (status == LB_OK && twice)
             status = lb_fail(err, LB_USAGE, LB_NOWHERE, "there are two columns '%.200s'", name);
-        if (status == LB_OK && top && strchr(name, '.') != NULL)
+        if (status == LB_OK && top && strchr(name, '.') != NULL) {
             status = lb_fail(err, LB_USAGE, LB_NOWHERE,
                              "column '%.200s' has a dot in its name, which a Lance dataset cannot hold", name);
+            lb_fail_hint(err, "give it another name in the source, or leave it out with --columns");
+        }
     }
     lb_names_free(&names);
     return status;
