@@ -1,17 +1,19 @@
 """What lb_dataset tells of the conformance data: versions, fields, fragments, files, indices, metadata, row ids and searches,
 against the expected files (for the most part by lance 8.0.0 and 0.4.17).
 
-Run by pytest; LAKEBED_LIB names the library.
+Run by pytest; LAKEBED names the command, LAKEBED_LIB the library.
 """
 import ctypes as c
 import json
 import os
 import pathlib
+import subprocess
 
 import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 DATA = pathlib.Path(os.environ.get("LAKEBED_CONFORMANCE", SOURCE.parent / "shared" / "conformance")) / "lance"
+LAKEBED = os.path.abspath(os.environ.get("LAKEBED", SOURCE / "build" / "lakebed"))
 NAMES = sorted(p.stem for p in DATA.glob("expected/*.json"))
 pytestmark = pytest.mark.skipif(not NAMES or "LAKEBED_LIB" not in os.environ, reason="there is no conformance data")
 
@@ -196,6 +198,26 @@ def test_dataset(name):
             want = expected["versions"][str(v.version)]
             assert [v.seconds, v.nanos] == want["timestamp"] and v.manifest.decode() == want["manifest_file"]
             assert v.bytes == (DATA / name / want["manifest_file"]).stat().st_size
+
+
+def test_search_from_the_command():
+    """The same results as the library's, in a table and as JSON; what is wrong with a query is said."""
+    search = json.loads((DATA / "expected" / "w0.10.18-ivf_pq_dot.json").read_text())["search"]
+    q = search["queries"][0]
+    path = "%s@%d" % (DATA / "w0.10.18-ivf_pq_dot", search["dataset_version"])
+
+    def run(*args):
+        return subprocess.run([LAKEBED, "lance", "search", *args], capture_output=True, check=False)
+
+    query = ["--query", ",".join(map(str, q["query"])), "--probes", str(q["nprobes"]), "-n", str(q["k"])]
+    told = json.loads(run(path, "vector", "--json", *query).stdout)["hits"]
+    near([(h["row_id"], h["distance"]) for h in told], [(int(i), x) for i, x in q["results"]])
+    assert len(run(path, "vector", *query).stdout.splitlines()) == q["k"] + 1
+    for words, status, says in ((["vector", "--query", "1,x"], 2, b"this is none"), (["vector"], 2, b"--query takes"),
+                                (["nix", *query], 4, b"'nix' not found"), (["id", *query], 2, b"no vectors"),
+                                (["vector", "--query", "1,2"], 2, b"has 2 numbers"), ([], 2, b"a dataset and a column")):
+        p = run(path, *words)
+        assert p.returncode == status and says in p.stderr, p.stderr
 
 
 SEARCHED = [n for n in NAMES if "search" in json.loads((DATA / "expected" / (n + ".json")).read_text())]
