@@ -198,7 +198,7 @@ lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_option
     if (*files != NULL && *count != 0)
         qsort(*files, *count, sizeof **files, discover_order);
     /* An escaped name may be another file's own. */
-    for (size_t i = 1; i < *count; i++)
+    for (size_t i = 1; *files != NULL && i < *count; i++)
         if (lb_str_equal((*files)[i].rel_path, (*files)[i - 1].rel_path))
             return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
                            "two files would both be called %.*s in the map: one name is not UTF-8",

@@ -94,7 +94,9 @@ lb_status lb_dataset_store_open(lb_context *cx, const char *root, const char *sp
         if (status == LB_OK)
             status = lb_version_open(root, &d->version, &d->manifest, err);
     }
-    if (status != LB_OK || d->manifest == NULL) {
+    if (status == LB_OK && d->manifest == NULL)
+        status = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a manifest was opened and is not there");
+    if (status != LB_OK) {
         free(d);
         return status;
     }

@@ -105,7 +105,7 @@ lb_status lb_versions_list(const char *root, lb_arena *arena, lb_versions *out, 
     size_t n = found.size / sizeof(lb_version_name);
     if (status == LB_OK && n != 0 && found.cap == 0)
         status = lb_fail_nomem(err);
-    if (status == LB_OK && n != 0) {
+    if (status == LB_OK && found.data != NULL && n != 0) {
         qsort(found.data, n, sizeof(lb_version_name), versions_order);
         out->items = lb_arena_dup(arena, found.data, found.size);
         out->count = n;
@@ -159,7 +159,7 @@ lb_status lb_dataset_look(const char *path, bool *is, lb_error *err)
     lb_arena_init(&arena, NULL);
     const char *latest = lb_path_join(&arena, path, LB_LANCE_LATEST);
     lb_status status = latest == NULL ? lb_arena_fail(&arena, err) : LB_OK;
-    *is = status == LB_OK && stat(latest, &st) == 0 && S_ISREG(st.st_mode);
+    *is = latest != NULL && stat(latest, &st) == 0 && S_ISREG(st.st_mode);
     lb_arena_free(&arena);
     return status != LB_OK || *is ? status : versions_each(path, LB_LANCE_VERSIONS, versions_any, is, err);
 }

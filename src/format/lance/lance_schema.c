@@ -412,11 +412,11 @@ lb_status lb_lance_tree_make(lb_lance_field *const *fields, size_t n, lb_arena *
         status = schema_node(fields[i], &out->nodes[i], err);
         by_id[i] = &out->nodes[i];
     }
-    if (status == LB_OK) {
+    if (status == LB_OK && out->nodes != NULL) {
         qsort(by_id, n, sizeof *by_id, schema_order_ids);
         status = schema_link(out, by_id, err);
     }
-    if (status == LB_OK)
+    if (status == LB_OK && out->nodes != NULL)
         status = schema_adopt(out, arena, err);
     free(by_id);
     return status;
