@@ -1,6 +1,7 @@
 """One measurement of another tool, in a process of its own: seconds as the last line of the output.
 
     peers.py duckdb|polars read|slice FILE [FIRST COUNT]
+    peers.py duckdb|polars take FILE ROWS COLUMN,…       ROWS: a file with a row number on each line
 
 The time that Python and the tool take to start is not counted. THREADS in the environment sets the number of threads.
 """
@@ -35,7 +36,44 @@ def polars_run(work, path, first, count):
     return time.perf_counter() - started, len(frame)
 
 
+def read_rows(path):
+    with open(path, encoding="ascii") as lines:
+        return [int(line) for line in lines]
+
+
+def duckdb_take(path, rows, columns):
+    import duckdb
+    import pyarrow
+    connection = duckdb.connect(config={"threads": THREADS})
+    wanted = pyarrow.table({"place": pyarrow.array(range(len(rows))), "row": pyarrow.array(rows, pyarrow.int64())})
+    connection.register("wanted", wanted)
+    query = """SELECT %s FROM (SELECT %s, row_number() OVER () - 1 AS row FROM read_csv(?)) AS numbered
+               JOIN wanted USING (row) ORDER BY place""" % (columns, columns)
+    started = time.perf_counter()
+    taken = connection.execute(query, [path]).to_arrow_table()
+    return time.perf_counter() - started, taken["id"].to_pylist()
+
+
+def polars_take(path, rows, columns):
+    os.environ["POLARS_MAX_THREADS"] = str(THREADS)
+    import polars
+    wanted = polars.Series(rows, dtype=polars.UInt32)
+    started = time.perf_counter()
+    taken = polars.scan_csv(path, try_parse_dates=True).select(columns.split(",")).select(polars.all().gather(wanted)).collect()
+    return time.perf_counter() - started, taken["id"].to_list()
+
+
+def take_main(tool, path, rows_path, columns):
+    rows = read_rows(rows_path)
+    took, ids = {"duckdb": duckdb_take, "polars": polars_take}[tool](path, rows, columns)
+    if ids != rows:
+        sys.exit("%s gave other rows" % tool)
+    print("%d %.6f" % (len(ids), took))
+
+
 def main():
+    if sys.argv[2] == "take":
+        return take_main(sys.argv[1], *sys.argv[3:6])
     tool, work, path = sys.argv[1:4]
     first, count = (int(sys.argv[4]), int(sys.argv[5])) if len(sys.argv) > 4 else (0, 0)
     took, rows = {"duckdb": duckdb_run, "polars": polars_run}[tool](work, path, first, count)

@@ -227,6 +227,12 @@ def run_doctor(args, folder, path):
     return bench_doctor.measure(args, folder, path)
 
 
+def run_map(args, folder):
+    import bench_map    # as above
+    folder.mkdir()
+    return bench_map.measure(args, folder, [1, 1000, 1_000_000], 200_000, 100_000)
+
+
 def main():
     args = arguments()
     if not args.lakebed.exists():
@@ -235,11 +241,12 @@ def main():
     try:
         path, figures, text = run(args, folder)
         figures["doctor"], doctor_text = run_doctor(args, folder / "doctor", path)
+        figures["map"], map_text = run_map(args, folder / "map")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     tools = ", ".join("%s %s" % pair for pair in figures["versions"].items())
     print("%s\n%s; load before: %.1f" % (figures["machine"], tools, figures["load_before"]))
-    print("%d bytes, %d rows\n\n%s\n\n%s" % (figures["bytes"], figures["rows"], text, doctor_text))
+    print("%d bytes, %d rows\n\n%s\n\n%s\n\n%s" % (figures["bytes"], figures["rows"], text, doctor_text, map_text))
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 

@@ -1,5 +1,6 @@
 /* Delimited text: the first six bytes choose dialect, options and sizes, the rest is the file. The tokenizer must agree
- * with the slow reader however the file is cut; a survey must not depend on pieces; ranges must be ranges of the whole. */
+ * with the slow reader however the file is cut; a survey must not depend on pieces, nor on threads and the parts that they read;
+ * ranges must be ranges of the whole, and scattered rows the rows they are. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -85,7 +86,10 @@ static void choose(input *in, const uint8_t *data, size_t size)
     *in = (input){ .file = data + CHOICES, .size = LB_MIN(size - CHOICES, (size_t)FILE_MOST) };
     choose_dialect(in, data[0], data[1]);
     choose_values(in, data[2], data[1]);
-    in->survey = (lb_survey_options){ .stride = 1 + (data[3] & 15), .stats = policies[data[3] >> 4 & 3] };
+    in->survey = (lb_survey_options){ .stride = 1 + (data[3] & 15),
+                                      .stats = policies[data[3] >> 4 & 3],
+                                      .keep_state = (data[3] & 64) != 0,
+                                      .part = 32 + 3 * (size_t)data[5] };
     in->chunk = 1 + data[4] % 70;
     in->other_chunk = data[4] < 128 ? 0 : 64;
     in->first = data[5] & 15;
@@ -241,7 +245,34 @@ typedef struct surveyed {
     lb_entry entry;
     lb_status status;
     lb_error err;
+    lb_buf tapped;
 } surveyed;
+
+static bool write_buf(void *user, const void *bytes, size_t size)
+{
+    return lb_buf_append(user, bytes, size, NULL) == LB_OK;
+}
+
+static void tap(void *user, const uint8_t *bytes, size_t size)
+{
+    REQUIRE(write_buf(user, bytes, size));
+}
+
+static void note(void *user, const char *text)
+{
+    REQUIRE(write_buf(user, text, strlen(text) + 1));
+}
+
+static lb_context *context_of(unsigned threads, lb_buf *notes)
+{
+    const lb_context_options options = {
+        .struct_size = sizeof options, .threads = threads, .memory_limit = MEMORY_MOST, .note = note, .user = notes
+    };
+    lb_context *cx;
+
+    REQUIRE(lb_context_new(&options, &cx, NULL) == LB_OK);
+    return cx;
+}
 
 static void survey(const input *in, lb_context *cx, lb_store *store, size_t chunk, surveyed *out)
 {
@@ -250,6 +281,9 @@ static void survey(const input *in, lb_context *cx, lb_store *store, size_t chun
 
     *out = (surveyed){ .err = LB_ERROR_INIT };
     how.chunk = chunk;
+    how.tap = tap;
+    how.tap_user = &out->tapped;
+    lb_buf_init(&out->tapped, NULL);
     lb_arena_init(&out->arena, NULL);
     out->status = lb_format_csv.open(&lb_format_csv, cx, store, &in->options, NULL, &reader, &out->err);
     if (out->status != LB_OK)
@@ -298,12 +332,21 @@ static void same_survey(const surveyed *a, const surveyed *b)
     REQUIRE(a->entry.total_rows == b->entry.total_rows && x->count == y->count);
     REQUIRE(a->entry.dialect.data_start == b->entry.dialect.data_start);
     same_bytes(a->entry.arrow_schema, b->entry.arrow_schema);
+    same_bytes(a->entry.open_state, b->entry.open_state);
+    same_bytes((lb_str){ (const char *)a->tapped.data, a->tapped.size },
+               (lb_str){ (const char *)b->tapped.data, b->tapped.size });
     same_stats(&a->entry.columns, &b->entry.columns);
     same_stats(&a->entry.block_columns, &b->entry.block_columns);
     for (uint64_t i = 0; i < x->count; i++)
         REQUIRE(x->first_byte[i] == y->first_byte[i] && x->total_byte_size[i] == y->total_byte_size[i] &&
                 x->first_row[i] == y->first_row[i] && x->row_count[i] == y->row_count[i] &&
                 x->first_line[i] == y->first_line[i] && x->start_hash[i] == y->start_hash[i]);
+}
+
+static void surveyed_free(surveyed *s)
+{
+    lb_arena_free(&s->arena);
+    lb_buf_free(&s->tapped);
 }
 
 /* Blocks follow each other, cover all rows, and lie in the file. */
@@ -321,31 +364,30 @@ static void check_blocks(const input *in, const lb_entry *e)
     REQUIRE(rows == e->total_rows && byte <= in->size);
 }
 
-static bool write_buf(void *user, const void *bytes, size_t size)
-{
-    return lb_buf_append(user, bytes, size, NULL) == LB_OK;
-}
-
-static uint64_t scan(lb_context *cx, lb_reader *r, uint64_t first, uint64_t count, size_t chunk, lb_buf *out)
+/* The columns, as many as are looked at, of a range; printed behind `out`. */
+static uint64_t scan_rows(lb_context *cx, lb_reader *r, lb_range *range, lb_buf *out)
 {
     lb_wanted wanted[64];
-    const size_t width = LB_MIN((size_t)r->schema.n_children, LB_COUNT_OF(wanted));
     struct ArrowArrayStream stream;
     uint64_t rows;
 
-    for (size_t i = 0; i < width; i++)
+    range->n_columns = LB_MIN((size_t)r->schema.n_children, LB_COUNT_OF(wanted));
+    range->columns = wanted;
+    for (size_t i = 0; i < range->n_columns; i++)
         wanted[i] = (lb_wanted){ .column = i };
-    const lb_range range = { .first = first,
-                             .count = count,
-                             .n_columns = width,
-                             .columns = wanted,
-                             .chunk = chunk,
-                             .batch_rows = 1 + (size_t)(count & 7) };
-    lb_status status = r->format->scan(r, &range, &stream, NULL);
+    lb_status status =
+        range->rows != NULL ? r->format->take(r, range, &stream, NULL) : r->format->scan(r, range, &stream, NULL);
     REQUIRE(status == LB_OK);
     status = lb_print(cx, &stream, "tagged", NULL, write_buf, out, &rows, NULL);
     REQUIRE(status == LB_OK);
     return rows;
+}
+
+static uint64_t scan(lb_context *cx, lb_reader *r, uint64_t first, uint64_t count, size_t chunk, lb_buf *out)
+{
+    lb_range range = { .first = first, .count = count, .chunk = chunk, .batch_rows = 1 + (size_t)(count & 7) };
+
+    return scan_rows(cx, r, &range, out);
 }
 
 static void check_scans(const input *in, lb_context *cx, lb_store *store, const lb_entry *e)
@@ -375,6 +417,54 @@ static void check_scans(const input *in, lb_context *cx, lb_store *store, const 
     r->format->close(r);
 }
 
+/* Scattered rows are what each of them is by itself, and their places are where their bytes lie. */
+static void check_row(const input *in, lb_context *cx, lb_reader *r, uint64_t row, const lb_extent *at, lb_buf *alone)
+{
+    lb_buf raw;
+
+    REQUIRE(scan(cx, r, row, 1, in->chunk, alone) == 1);
+    lb_buf_init(&raw, NULL);
+    REQUIRE(lb_format_csv.raw(r, row, 1, write_buf, &raw, NULL) == LB_OK);
+    REQUIRE(at->first <= at->stop && at->stop <= at->end && at->end <= in->size);
+    same_bytes((lb_str){ (const char *)raw.data, raw.size },
+               (lb_str){ (const char *)in->file + at->first, at->end - at->first });
+    lb_buf_free(&raw);
+}
+
+static void check_taken(const input *in, lb_context *cx, lb_reader *r, const uint64_t *rows, size_t n)
+{
+    lb_extent extents[FILE_MOST / 2];
+    lb_buf alone, together;
+    size_t found;
+
+    lb_buf_init(&alone, NULL);
+    lb_buf_init(&together, NULL);
+    REQUIRE(lb_format_csv.extents(r, rows, n, extents, &found, NULL) == LB_OK && found == n);
+    for (size_t i = 0; i < n; i++)
+        check_row(in, cx, r, rows[i], &extents[i], &alone);
+    REQUIRE(scan_rows(cx, r, &(lb_range){ .rows = rows, .count = n, .chunk = in->other_chunk, .batch_rows = 3 },
+                      &together) == n);
+    same_bytes((lb_str){ (const char *)alone.data, alone.size },
+               (lb_str){ (const char *)together.data, together.size });
+    lb_buf_free(&alone);
+    lb_buf_free(&together);
+}
+
+static void check_takes(const input *in, lb_context *cx, lb_store *store, const lb_entry *e)
+{
+    uint64_t rows[FILE_MOST / 2], step = 1 + in->count;
+    size_t n = 0;
+    lb_reader *r;
+
+    REQUIRE(lb_format_csv.open(&lb_format_csv, cx, store, &in->options, e, &r, NULL) == LB_OK);
+    /* Each step is wider than the last: dense at first, then across blocks. */
+    for (uint64_t row = in->first; row < e->total_rows && n < LB_COUNT_OF(rows); row += 1 + n++ % step)
+        rows[n] = row;
+    if (n != 0)
+        check_taken(in, cx, r, rows, n);
+    r->format->close(r);
+}
+
 static void check_file(const input *in, lb_context *cx)
 {
     lb_store *store;
@@ -388,25 +478,52 @@ static void check_file(const input *in, lb_context *cx)
     if (a.status == LB_OK) {
         check_blocks(in, &a.entry);
         check_scans(in, cx, store, &a.entry);
+        check_takes(in, cx, store, &a.entry);
     }
-    lb_arena_free(&a.arena);
-    lb_arena_free(&b.arena);
+    surveyed_free(&a);
+    surveyed_free(&b);
+    lb_store_close(store);
+}
+
+/* Three threads find what one finds, and say it once. */
+static void check_threads(const input *in)
+{
+    lb_buf said[2] = { { .budget = NULL }, { .budget = NULL } };
+    surveyed results[2];
+    lb_store *store;
+
+    REQUIRE(lb_store_open_memory(in->file, in->size, &store, NULL) == LB_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        lb_context *cx = context_of(i == 0 ? 1 : 3, &said[i]);
+        survey(in, cx, store, in->other_chunk, &results[i]);
+        REQUIRE(cx->budget.used == 0 && cx->helping == 0);
+        lb_context_free(cx);
+    }
+    same_survey(&results[0], &results[1]);
+    REQUIRE(strcmp(results[0].err.message, results[1].err.message) == 0);
+    same_bytes((lb_str){ (const char *)said[0].data, said[0].size },
+               (lb_str){ (const char *)said[1].data, said[1].size });
+    for (unsigned i = 0; i < 2; i++) {
+        surveyed_free(&results[i]);
+        lb_buf_free(&said[i]);
+    }
     lb_store_close(store);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = MEMORY_MOST };
-    lb_context *cx;
+    lb_buf said = { .budget = NULL };
     input in;
 
     if (size < CHOICES)
         return 0;
     choose(&in, data, size);
     check_tokens(&in);
-    REQUIRE(lb_context_new(&options, &cx, NULL) == LB_OK);
+    lb_context *cx = context_of(1, &said);
     check_file(&in, cx);
     REQUIRE(cx->budget.used == 0);
     lb_context_free(cx);
+    lb_buf_free(&said);
+    check_threads(&in);
     return 0;
 }

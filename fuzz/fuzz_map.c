@@ -108,6 +108,9 @@ static void check_public(const lb_map *map, uint64_t index)
     for (uint64_t i = 0; i < 8; i++)
         if (lb_map_column(map, index, i, &c, NULL) == LB_OK)
             REQUIRE(c.name != NULL && c.type != NULL);
+    uint64_t failed;
+    if (lb_map_next_failed(map, index, &failed, NULL) == LB_OK)
+        REQUIRE(failed >= index && failed < lb_map_count(map));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,6 +6,7 @@
 
 #include "base/datetime.h"
 #include "base/number.h"
+#include "base/number_plain.h"
 
 #define REQUIRE(truth) \
     do {               \
@@ -96,6 +97,28 @@ static void check_number(const char *text, size_t size)
         check_double_print(v);
 }
 
+/* What the short ways read, they must read as lb_number_parse does. */
+static void check_plain(const char *text, size_t size)
+{
+    lb_number n;
+    lb_plain plain;
+    double f;
+    int64_t i;
+    lb_number_kind kind = lb_number_parse(text, size, &n);
+    if (lb_plain_exponent(text, size, &f))
+        REQUIRE(kind == LB_NUMBER_FLOAT && !n.point && same_bits(f, n.f));
+    if (!lb_plain_read(text, size, &plain)) {
+        REQUIRE(kind != LB_NUMBER_INT || n.i == INT64_MIN);
+        return;
+    }
+    if (lb_plain_integer(&plain, &i))
+        REQUIRE(kind == LB_NUMBER_INT && n.i == i);
+    else if (plain.point)
+        REQUIRE(kind == LB_NUMBER_FLOAT && n.point && same_bits(n.f, lb_plain_double(&plain)));
+    else
+        REQUIRE(kind != LB_NOT_A_NUMBER);
+}
+
 static void check_decimal(const char *text, size_t size, uint8_t choice)
 {
     char out[LB_DECIMAL_TEXT + 128];
@@ -173,13 +196,15 @@ static void check_counts(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char text[TEXT_MOST + 1];
+    char text[TEXT_MOST + 1 + LB_DIGITS_PADDING];
     if (size == 0 || size > TEXT_MOST)
         return 0;
     uint8_t choice = data[0];
     data++;
     size--;
     memcpy(text, data, size);
+    memset(text + size, size % 2 == 0 ? '\0' : '7', LB_DIGITS_PADDING);
+    check_plain(text, size);
     text[size] = '\0'; /* for strtod */
     check_number(text, size);
     check_decimal(text, size, choice);

@@ -269,7 +269,9 @@ typedef struct lb_column_info {
 } lb_column_info;
 
 /* Build the map of the directory `dir` and save it as `dir`/.br_map.bazan, atomically and under a lock;
- * `out`, where not NULL, gets the map, opened. A file that changes while it is inspected fails.
+ * `out`, where not NULL, gets the map, opened. A map that stood there is kept as .br_map.bazan.old (see
+ * lb_doctor_undo), and a note names the options it remembers that the new one does not have. A file that changes
+ * while it is inspected fails.
  * Errors: NOTFOUND or IO (dir), USAGE, CONFLICT (another writer at work), what reading the first bad file gives
  *         unless `record_errors`. Nothing is written on error.
  * Cost:   one pass over every file; memory a block of the format, and the map itself. */
@@ -285,6 +287,10 @@ LB_API lb_status lb_map_get_info(const lb_map *map, lb_map_info *out, lb_error *
 
 /* The entry at `index` (in map order: ascending path bytes). Errors: USAGE, CORRUPT. */
 LB_API lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb_error *err);
+
+/* The first entry at or after `from` that has an error, without a look at the others. Errors: NOTFOUND (no more),
+ * CORRUPT. */
+LB_API lb_status lb_map_next_failed(const lb_map *map, uint64_t from, uint64_t *index, lb_error *err);
 
 /* Index of the entry of `path` (below the root). Errors: NOTFOUND, CORRUPT. Cost: O(log files). */
 LB_API lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err);
@@ -398,7 +404,8 @@ LB_API lb_status lb_doctor_get_info(const lb_doctor_report *report, lb_doctor_in
 LB_API lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err);
 LB_API void lb_doctor_report_free(lb_doctor_report *report);
 
-/* Put the map of before the last heal back; what it replaces becomes the former one, so that undoing twice changes nothing.
+/* Put the map of before the last heal or build back; what it replaces becomes the former one, so that undoing twice
+ * changes nothing.
  * Errors: NOTFOUND: there is none; CONFLICT, IO. */
 LB_API lb_status lb_doctor_undo(lb_context *cx, const char *dir, lb_error *err);
 
@@ -492,6 +499,102 @@ typedef struct lb_part {
 } lb_part;
 LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
                                   lb_error *err);
+
+/* ---------------------------------------------------------------- scattered rows */
+
+/* A pseudo-random permutation of [0, n) that is worked out place by place: nothing is stored, whatever n is. The
+ * same n and seed give the same permutation on every machine and in every version. All members are the library's. It
+ * is a Feistel network with cycle walking (J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
+ * 2002), good for sampling and shuffling; not a cipher. */
+#define LB_PERMUTATION_KEYS 16
+typedef struct lb_permutation {
+    size_t struct_size;
+    uint64_t n, a, b;
+    uint64_t keys[LB_PERMUTATION_KEYS];
+    unsigned rounds;
+} lb_permutation;
+
+/* Make it; `p->struct_size` is set by the caller. Errors: USAGE: n beyond INT64_MAX. */
+LB_API lb_status lb_permutation_init(lb_permutation *p, uint64_t n, uint64_t seed, lb_error *err);
+
+/* The value at a place, and the place of a value; UINT64_MAX from n on. Threads: any number at once. Cost: does not
+ * depend on n; some 50 multiplications, fewer from 65,536 on. */
+LB_API uint64_t lb_permutation_at(const lb_permutation *p, uint64_t place);
+LB_API uint64_t lb_permutation_place(const lb_permutation *p, uint64_t value);
+
+/* Which rows are taken, in which order. */
+typedef struct lb_take {
+    size_t struct_size;
+    const uint64_t *rows; /* rows of the table in the order wanted; one may repeat. Lent until the stream is released */
+    uint64_t count;       /* of rows; where `shuffled`, at most so many, UINT64_MAX: to the end */
+    bool shuffled;        /* instead of `rows`: the table's rows in the order of lb_permutation, from place `from` on */
+    uint64_t seed, from;  /* of the shuffle. The first n rows of it are a sample of n without replacement */
+    bool sorted;          /* give the same rows in the order of the table */
+    const char *const *columns; /* as in lb_slice */
+} lb_take;
+
+/* Scattered rows as a stream of batches, in the order asked. The stream must be released before the table is closed.
+ * A shuffle is taken up again at any place by `from`: the rows of two streams, one up to place k and one from k on,
+ * are those of one stream, as long as the table has the same rows.
+ * Errors: USAGE: a row past the end, named with the number of rows, before any row is given; NOTFOUND: a column; STALE,
+ *         CORRUPT, BUDGET; as in lb_table_slice. They come from the call where they can be known, else from the stream.
+ * Threads: one stream in one thread at a time; the work inside is done by the context's threads. The rows do not
+ * depend on
+ *         their number.
+ * Memory: rows are taken in windows, and the rows of a window are held: at most an eighth of the memory limit or 1
+ * GiB; and
+ *         about 40 bytes for each row of the window. `sorted` holds 16 bytes for each row asked.
+ * Cost:   in each window every block with a wanted row is read once, up to the last such row; rows between are
+ * passed over
+ *         without being decoded. A file that is not mapped is read once before where only a sample of it was read by
+ *         lb_open and one window does not hold the rows. */
+LB_API lb_status lb_table_take(lb_table *table, const lb_take *take, struct ArrowArrayStream *out, lb_error *err);
+
+/* The records' own bytes of the same rows, one after the other, each with its line end. A record that ends its file
+ * without one gets one where another follows. Errors: as lb_table_take, and UNSUPPORTED, CANCELLED as lb_table_raw.
+ * Memory: 64 bytes for each row of a window of at most 4,194,304 rows. */
+LB_API lb_status lb_table_take_raw(lb_table *table, const lb_take *take, lb_write_fn write, void *user, lb_error *err);
+
+/* Which files, blocks and bytes the rows touch, a part for each file, told in the order of the table. In a part
+ * `rows` are the distinct ones, `blocks` and `bytes` those touched, which need not stand side by side, and
+ * `skipped_rows` those passed over. A part's strings live until the table is closed. `tell` returns false to stop.
+ * Memory: 16 bytes a row. */
+typedef bool (*lb_part_fn)(void *user, const lb_part *part);
+LB_API lb_status lb_table_take_explain(lb_table *table, const lb_take *take, lb_part_fn tell, void *user,
+                                       lb_error *err);
+
+/* ---------------------------------------------------------------- splits */
+
+/* Runs of whole records, for engines that read files in pieces. */
+typedef struct lb_splits lb_splits;
+
+typedef struct lb_split {
+    size_t struct_size;
+    const char *path;          /* below the directory, or the file as it was opened; lent by the splits */
+    uint64_t file;             /* index of the file in the table */
+    uint64_t number;           /* of the split in its file, from 0 */
+    int64_t first_byte, bytes; /* in the file; -1: its format is not split by bytes */
+    uint64_t first_row, rows;  /* of the file */
+    /* Of the file before its first record: byte-order mark and header. These bytes and a split's are a file of their
+     * own. -1: not split by bytes. */
+    int64_t header_bytes;
+} lb_split;
+
+/* Cut all files of the table into splits of about `target` bytes each (at least 1): a split ends before the record
+ * that would take it beyond the target, so only a record that is larger by itself makes a larger one. The splits of
+ * a file are in order, without gap or overlap, and hold all its rows. Bytes are the file's own, whatever its encoding.
+ * Errors: USAGE, and what reading the files gives. Cost: blocks of a mapped file that are no larger than half the
+ * target are joined without being read; larger ones are walked through. Threads: files are worked on in parallel. */
+LB_API lb_status lb_table_splits(lb_table *table, uint64_t target, lb_splits **out, lb_error *err);
+LB_API uint64_t lb_splits_count(const lb_splits *splits);
+LB_API lb_status lb_splits_at(const lb_splits *splits, uint64_t index, lb_split *out, lb_error *err);
+
+/* Read every split alone, from its bytes and the file's dialect and types only, and compare its rows with those of
+ * one pass over the whole file. Errors: CORRUPT: naming the first split whose rows are others, or whose rows do not
+ * add up; and what reading gives. Cost: every file is read twice. Formats that are not split by bytes are read by
+ * row ranges. */
+LB_API lb_status lb_splits_check(const lb_splits *splits, lb_error *err);
+LB_API void lb_splits_free(lb_splits *splits); /* before the table is closed; NULL is fine */
 
 /* ---------------------------------------------------------------- printing */
 
@@ -768,6 +871,250 @@ typedef void (*lb_lance_orphan_fn)(void *user, const lb_lance_orphan *orphan);
  * Errors: CONFLICT (a writer is at work), and what reading a manifest gives: then nothing is removed. */
 LB_API lb_status lb_lance_orphans(lb_context *cx, const char *path, bool remove, int64_t older_than_ns,
                                   lb_lance_orphan_fn each, void *user, lb_error *err);
+
+/* ---------------------------------------------------------------- lineage: where the columns of SQL come from
+ * A statement and a catalog in, a graph out: which columns each result column is made of (PROJECTION), and which
+ * columns decide what rows it comes from (PREDICATE), as Apache Impala records it. Nothing is run. */
+
+/* A piece of text that need not end in NUL; `text` may be NULL where size is 0. */
+typedef struct lb_span {
+    const char *text;
+    size_t size;
+} lb_span;
+
+/* Tables, views and their columns, by database and name. Filled by one thread, then read by any number of them. */
+typedef struct lb_catalog lb_catalog;
+
+/* The context must outlive the catalog. Errors: NOMEM. */
+LB_API lb_status lb_catalog_new(lb_context *cx, lb_catalog **out, lb_error *err);
+LB_API void lb_catalog_free(lb_catalog *catalog);
+
+/* Add the tables of a text: JSON where it begins with `{` or `[`, else statements of SQL, of which CREATE TABLE, CREATE
+ * VIEW, ALTER VIEW, DROP and USE count. A table of a name that is there is replaced. JSON: an object with the list
+ * `tables`, or that list alone; a table has `db`, `name`, and maybe `table_type` ("hive" unless said), `columns`
+ * (`name`, `type`, `partition`), `view_sql`, `location`, `create_time` (seconds since the epoch). `default_db`: of
+ * statements that name none; NULL: "default".
+ * Errors: CORRUPT, saying which table or where in the statements; NOMEM, BUDGET. What was added before stays. */
+LB_API lb_status lb_catalog_add(lb_catalog *catalog, const char *text, size_t size, const char *default_db,
+                                lb_error *err);
+
+typedef struct lb_catalog_column_info {
+    const char *name, *type; /* type in SQL's words, "array<struct<f1:int>>"; NULL: not known */
+    bool partition;          /* partition column of a hive table */
+    bool hidden;             /* neither in a star nor a target */
+} lb_catalog_column_info;
+
+typedef struct lb_catalog_table_info {
+    size_t struct_size;
+    const char *db, *name;
+    const char *type;     /* "hive", "iceberg", "kudu", "hbase", …; NULL: "hive", or "view" where view_sql is given */
+    const char *location; /* NULL: not known */
+    int64_t create_time;  /* seconds since the epoch; -1: not known */
+    const char *view_sql; /* the view's query; NULL: a table */
+    const lb_catalog_column_info *columns;
+    size_t n_columns; /* of a view 0: found from its query */
+} lb_catalog_table_info;
+
+/* Add one table; everything is copied. Errors: USAGE (no name, a column named twice), NOMEM, BUDGET. */
+LB_API lb_status lb_catalog_add_table(lb_catalog *catalog, const lb_catalog_table_info *table, lb_error *err);
+
+/* Add every file of a lake as a table, from its map where it has one, else from a survey: its name without extensions,
+ * of type "hive", with the file's columns, its absolute path as location, and the file's time as time of creation. The
+ * database is `default_db` (NULL: "default") for files at the root, else the folders, joined by `_`. Of two files that
+ * give one name, the first by path counts, and the other is noted. Errors: those of lb_open; NOMEM, BUDGET. */
+LB_API lb_status lb_catalog_add_lake(lb_catalog *catalog, lb_context *cx, const char *dir, const char *default_db,
+                                     lb_error *err);
+
+/* Tables and views in it. */
+LB_API size_t lb_catalog_size(const lb_catalog *catalog);
+
+/* The graph of one statement. Lent by what made it: a trace until its next statement, records until their next one. */
+typedef struct lb_lineage_graph lb_lineage_graph;
+
+/* A script being traced, statement by statement. */
+typedef struct lb_trace lb_trace;
+
+typedef struct lb_trace_options {
+    size_t struct_size;
+    const lb_catalog *catalog; /* NULL: none; names are then taken as they stand, and marked. Must outlive the trace */
+    const char *default_db;    /* NULL: "default" */
+    const char *warehouse;     /* where tables without a location lie; NULL: "/test-warehouse" */
+    const char *user;          /* recorded; NULL: "" */
+    const char *query_id;   /* of the first statement, as "0123456789abcdef:0000000000000001"; each further one has the
+                                * next number. NULL: a random one */
+    int64_t started, ended; /* recorded, seconds since the epoch; 0: now */
+    bool keep_newlines;     /* in the recorded text; else each is recorded as a blank, as a server does */
+    bool expand_complex_types; /* a star includes columns of complex types */
+    bool expr_rewrites;        /* constants are folded before columns are collected */
+    bool strict;               /* a name that is unresolved or ambiguous fails its statement */
+} lb_trace_options;
+
+/* What became of one statement. Lent until the next one. */
+typedef struct lb_trace_info {
+    size_t struct_size;
+    uint64_t begin, end;   /* its bytes in the script, without the semicolon */
+    lb_status status;      /* other than OK: it cannot be read or resolved, and has no graph; the script goes on */
+    const lb_error *error; /* why; `offset` is a byte of the script. NULL where status is OK */
+    const lb_lineage_graph *graph; /* NULL: it leaves no record, as DELETE or SHOW */
+    uint64_t unknown_tables, unknown_columns,
+        ambiguous_columns; /* names in it that could not be resolved for certain */
+    uint64_t marks;        /* of them, those that lb_trace_mark tells: the first 1,000 */
+} lb_trace_info;
+
+typedef enum lb_mark_kind { LB_MARK_UNKNOWN_TABLE, LB_MARK_UNKNOWN_COLUMN, LB_MARK_AMBIGUOUS_COLUMN } lb_mark_kind;
+
+/* A name that could not be resolved for certain. Lent until the next statement. */
+typedef struct lb_mark_info {
+    size_t struct_size;
+    lb_mark_kind kind;
+    uint64_t offset; /* of the name in the script; of one in a stored view's text: of the view's name */
+    lb_span name;    /* as written */
+    lb_span view;    /* "db.view" where it stands in a stored view's text */
+} lb_mark_info;
+
+/* Begin a script. `text` must outlive the trace. Tables and views that its statements make are known to the later ones.
+ * Errors: USAGE (query_id), NOMEM, BUDGET. */
+LB_API lb_status lb_trace_open(lb_context *cx, const lb_trace_options *options, const char *text, size_t size,
+                               lb_trace **out, lb_error *err);
+
+/* The next statement, or *done. Errors: NOMEM, CANCELLED; what is wrong with a statement is its own status.
+ * Cost: linear in the statement and in what it names. */
+LB_API lb_status lb_trace_next(lb_trace *trace, lb_trace_info *out, bool *done, lb_error *err);
+LB_API lb_status lb_trace_mark(const lb_trace *trace, uint64_t index, lb_mark_info *out, lb_error *err);
+LB_API void lb_trace_close(lb_trace *trace);
+
+/* ---- graphs */
+
+typedef struct lb_lineage_info {
+    size_t struct_size;
+    lb_span query_text, operation, user, hash;
+    lb_span location;            /* of the table it makes, where it tells; else of size 0 */
+    lb_span target, target_type; /* "db.table" that it writes, and "hive" …; of size 0 for a query */
+    char query_id[34];           /* with a closing NUL */
+    int64_t started, ended;      /* seconds since the epoch; ended -1: not recorded */
+    uint64_t vertices, edges;
+} lb_lineage_info;
+
+typedef struct lb_vertex_info {
+    size_t struct_size;
+    lb_span label;             /* "db.table.column", or the label of a result column */
+    lb_span table, table_type; /* of size 0 where the record has none */
+    int64_t create_time;       /* of the table, seconds since the epoch; -1: not known */
+    bool target;               /* of some edge */
+    bool unresolved;           /* of a table or column that no catalog knows */
+} lb_vertex_info;
+
+typedef enum lb_edge_kind { LB_EDGE_PROJECTION, LB_EDGE_PREDICATE } lb_edge_kind;
+
+/* Sources and targets are vertices, ascending. */
+typedef struct lb_edge_info {
+    size_t struct_size;
+    lb_edge_kind kind;
+    uint64_t sources, targets;
+} lb_edge_info;
+
+LB_API lb_status lb_lineage_get_info(const lb_lineage_graph *graph, lb_lineage_info *out, lb_error *err);
+LB_API lb_status lb_lineage_vertex_at(const lb_lineage_graph *graph, uint64_t vertex, lb_vertex_info *out,
+                                      lb_error *err);
+LB_API lb_status lb_lineage_edge_at(const lb_lineage_graph *graph, uint64_t edge, lb_edge_info *out, lb_error *err);
+/* The vertex at one end of an edge. Errors (of all four): USAGE (index). */
+LB_API lb_status lb_lineage_source_at(const lb_lineage_graph *graph, uint64_t edge, uint64_t index, uint64_t *vertex,
+                                      lb_error *err);
+LB_API lb_status lb_lineage_target_at(const lb_lineage_graph *graph, uint64_t edge, uint64_t index, uint64_t *vertex,
+                                      lb_error *err);
+
+/* Write a graph: "impala" (a line of JSON, byte for byte as Impala's log), "thrift" and "thrift-compact" (Impala's
+ * TLineageGraph, one struct), "dot" (Graphviz). Errors: USAGE (form), UNSUPPORTED (a form that is not written yet), IO
+ * (write gave false), NOMEM, BUDGET. */
+LB_API lb_status lb_lineage_write(const lb_lineage_graph *graph, const char *form, lb_write_fn write, void *user,
+                                  lb_error *err);
+
+/* The forms lb_lineage_write knows, separated by blanks. */
+LB_API const char *lb_lineage_forms(void);
+
+/* ---- logs */
+
+/* A directory with a record a line, in files that Impala's readers take for its own. Many processes may write into one
+ * at once; a record stands there whole or not at all, also after a crash. */
+typedef struct lb_lineage_log lb_lineage_log;
+
+typedef struct lb_lineage_log_options {
+    size_t struct_size;
+    uint64_t max_records; /* in a file; 0: 5,000 */
+    bool sync_each;       /* each record is on the disk when append returns; else all are when close returns */
+} lb_lineage_log_options;
+
+/* Open a log for writing; the directory is made when missing. `options` may be NULL. Errors: NOTFOUND, IO, NOMEM. */
+LB_API lb_status lb_lineage_log_open(lb_context *cx, const char *dir, const lb_lineage_log_options *options,
+                                     lb_lineage_log **out, lb_error *err);
+
+/* Append one record. Not from two threads at once. Errors: IO, CONFLICT (another writer held the lock for half a
+ * minute), NOMEM, BUDGET. */
+LB_API lb_status lb_lineage_log_append(lb_lineage_log *log, const lb_lineage_graph *graph, lb_error *err);
+LB_API lb_status lb_lineage_log_close(lb_lineage_log *log, lb_error *err); /* also frees; NULL is fine. Errors: IO */
+
+/* Records read back, one after the other. */
+typedef struct lb_lineage_records lb_lineage_records;
+
+/* Open the log in a directory (ours or Impala's, also of older versions), or one file of records in JSON lines or in
+ * either form of Thrift. Errors: NOTFOUND, IO, USAGE, NOMEM. */
+LB_API lb_status lb_lineage_records_open(lb_context *cx, const char *path, lb_lineage_records **out, lb_error *err);
+
+/* The next record, or *graph NULL at the end. What is no record, as the torn line of a writer that died, is noted and
+ * passed over. Errors: IO, NOMEM, BUDGET, CANCELLED. Memory: one record; of Thrift the file. */
+LB_API lb_status lb_lineage_records_next(lb_lineage_records *records, const lb_lineage_graph **graph, lb_error *err);
+LB_API uint64_t lb_lineage_records_bad(const lb_lineage_records *records); /* passed over so far */
+LB_API void lb_lineage_records_close(lb_lineage_records *records);
+
+/* ---- trails: a column followed through many statements */
+
+typedef struct lb_trail lb_trail;
+
+LB_API lb_status lb_trail_new(lb_context *cx, lb_trail **out, lb_error *err);
+LB_API void lb_trail_free(lb_trail *trail);
+
+/* Add a statement; what is needed of it is copied. Errors: NOMEM, BUDGET. */
+LB_API lb_status lb_trail_add(lb_trail *trail, const lb_lineage_graph *graph, lb_error *err);
+
+typedef struct lb_trail_options {
+    size_t struct_size;
+    bool downstream;  /* what was made of the column; else what it was made of */
+    bool values_only; /* follow values, not what decided which rows came */
+    uint32_t depth;   /* statements to go through; 0: all */
+} lb_trail_options;
+
+typedef struct lb_trail_reply lb_trail_reply;
+
+/* Follow a column, named as "db.table.column" or by so much of its end as only one column has, in any case. Statements
+ * count in the order of time: upstream those that began before the one that read what they wrote had ended, downstream
+ * those that ended after. Errors: NOTFOUND (with a suggestion), USAGE (several columns), NOMEM, BUDGET. Cost: O(edges
+ * log edges); the first question after lb_trail_add also sorts them. Threads: one at a time. The reply lives as long as
+ * the trail, if nothing is added. */
+LB_API lb_status lb_trail_ask(lb_trail *trail, const char *column, const lb_trail_options *options,
+                              lb_trail_reply **out, lb_error *err);
+LB_API void lb_trail_reply_free(lb_trail_reply *reply);
+
+/* A column that was reached; the first one is the column asked for. In order of depth, then of name. Lent by the
+ * trail. */
+typedef struct lb_trail_column_info {
+    size_t struct_size;
+    lb_span column, table, table_type; /* table of size 0: a result column, or not known */
+    bool result;                       /* column of a query's result */
+    bool value;                        /* reached by values alone; else what it holds decided which rows came */
+    uint32_t depth;                    /* statements on the shortest way */
+    uint64_t toward; /* index of the column it was reached from, one step nearer; its own at depth 0 */
+    /* The statement of that step; of size 0 where a nested field is reached from its column. */
+    lb_span operation, query_text, user;
+    char query_id[34];
+    int64_t started, ended; /* ended -1: not recorded */
+} lb_trail_column_info;
+
+LB_API uint64_t lb_trail_reply_size(const lb_trail_reply *reply);
+LB_API lb_status lb_trail_reply_at(const lb_trail_reply *reply, uint64_t index, lb_trail_column_info *out,
+                                   lb_error *err);
+
+/* Draw the reply for Graphviz. Errors: IO (write gave false), NOMEM, BUDGET. */
+LB_API lb_status lb_trail_reply_dot(const lb_trail_reply *reply, lb_write_fn write, void *user, lb_error *err);
 
 /* ---------------------------------------------------------------- saving */
 

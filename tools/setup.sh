@@ -16,6 +16,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 deps=${LAKEBED_DEPS:-$root/.deps}
 nanoarrow_version=0.8.0
 nanoarrow_sha256=aa63e01e799380ec4f8adab88f4faac8d27bfb725fe1009fe73d7ce4efd9f7f6
+sqlglot_version=30.30.0
+sqlglot_sha256=b8e344042c85d7baa1d0d827127dfe1611ce9ac59bceab6fe370665baeb14ce7
 scratch=
 
 say()
@@ -122,29 +124,29 @@ have_nanoarrow()
 
 # pip asks a source package for its name and version before it keeps the file, by running the package's build system.
 # This stand-in answers at once; without it pip would first install the whole build system and configure the package.
-write_stand_in()    # FOLDER
+write_stand_in()    # FOLDER MODULE NAME VERSION
 {
-    mkdir -p "$1"
-    cat >"$1/mesonpy.py" <<EOF
+    mkdir -p "$1/$(dirname "$2")"
+    cat >"$1/$2.py" <<EOF
 import os
 
 
 def prepare_metadata_for_build_wheel(directory, config_settings=None):
-    name = "nanoarrow-$nanoarrow_version.dist-info"
+    name = "$3-$4.dist-info"
     os.makedirs(os.path.join(directory, name))
     with open(os.path.join(directory, name, "METADATA"), "w") as out:
-        out.write("Metadata-Version: 2.1\nName: nanoarrow\nVersion: $nanoarrow_version\n")
+        out.write("Metadata-Version: 2.1\nName: $3\nVersion: $4\n")
     return name
 EOF
 }
 
-download_nanoarrow()    # FOLDER
+download_source()    # FOLDER MODULE NAME VERSION SHA256
 {
-    local wanted=$1/requirements.txt
-    printf 'nanoarrow==%s --hash=sha256:%s\n' "$nanoarrow_version" "$nanoarrow_sha256" >"$wanted"
-    set -- download --no-deps --no-binary nanoarrow --require-hashes -r "$wanted" -d "$1"
-    write_stand_in "$scratch/stand-in"
-    PYTHONPATH=$scratch/stand-in pip "$@" --no-build-isolation 2>/dev/null || pip "$@"
+    local wanted=$1/requirements.txt stand_in=$scratch/stand-in-$3
+    printf '%s==%s --hash=sha256:%s\n' "$3" "$4" "$5" >"$wanted"
+    write_stand_in "$stand_in" "$2" "$3" "$4"
+    set -- download --no-deps --no-binary "$3" --require-hashes -r "$wanted" -d "$1"
+    PYTHONPATH=$stand_in pip "$@" --no-build-isolation 2>/dev/null || pip "$@"
 }
 
 unpack_nanoarrow()    # ARCHIVE FOLDER
@@ -167,7 +169,8 @@ fetch_nanoarrow()
     make_venv
     say "fetching nanoarrow $nanoarrow_version"
     mkdir -p "$scratch/download" "$scratch/nanoarrow"
-    download_nanoarrow "$scratch/download" || die "nanoarrow could not be fetched: is there a network?"
+    download_source "$scratch/download" mesonpy nanoarrow "$nanoarrow_version" "$nanoarrow_sha256" ||
+        die "nanoarrow could not be fetched: is there a network?"
     unpack_nanoarrow "$scratch/download/nanoarrow-$nanoarrow_version.tar.gz" "$scratch/nanoarrow"
     rm -rf "$deps/nanoarrow"
     mv "$scratch/nanoarrow" "$deps/nanoarrow"
@@ -258,6 +261,26 @@ fetch_lance_peers()
         lance_node
 }
 
+# ---- SQL that others wrote to test their parsers: TPC-H, TPC-DS and a thousand statements of all systems
+
+fetch_sql_suites()
+{
+    [ "$(cat "$deps/sqlglot/VERSION" 2>/dev/null)" != "$sqlglot_version" ] || return 0
+    (make_venv) || return 1
+    say "fetching the SQL of sqlglot's tests"
+    local top=sqlglot-$sqlglot_version
+    local fixtures=$scratch/sqlglot-download/$top/tests/fixtures
+    mkdir -p "$scratch/sqlglot-download" "$scratch/sqlglot"
+    download_source "$scratch/sqlglot-download" setuptools/build_meta sqlglot "$sqlglot_version" "$sqlglot_sha256" ||
+        return 1
+    tar -xzf "$scratch/sqlglot-download/$top.tar.gz" -C "$scratch/sqlglot-download" || return 1
+    cp "$fixtures/identity.sql" "$fixtures"/optimizer/tpc-*/tpc-*.sql "$fixtures/../../LICENSE" "$scratch/sqlglot/" ||
+        return 1
+    printf '%s\n' "$sqlglot_version" >"$scratch/sqlglot/VERSION"
+    rm -rf "$deps/sqlglot"
+    mv "$scratch/sqlglot" "$deps/sqlglot"
+}
+
 # ---- in order
 
 tests=no
@@ -303,6 +326,9 @@ fetch_nanoarrow
 fetch_blake3
 if [ "$tests" = yes ] && ! fetch_peers; then
     say "the Python peers could not be installed; the tests that need them will be skipped"
+fi
+if [ "$tests" = yes ] && ! fetch_sql_suites; then
+    say "the SQL of sqlglot's tests could not be fetched; the tests that need it will be skipped"
 fi
 if [ "$lance_peers" = yes ] && ! fetch_lance_peers; then
     say "not all releases of Lance could be installed; the tests that need them will be skipped"

@@ -3,6 +3,7 @@
 #include "base/datetime.h"
 
 #include "base/number.h"
+#include "base/number_plain.h"
 
 #define NANOS 1000000000
 #define DAY_SECONDS 86400
@@ -56,11 +57,21 @@ void lb_date_of(int64_t days, int64_t *year, int *month, int *day)
     *year = era * ERA_YEARS + y + (*month <= 2);
 }
 
-static unsigned month_days(unsigned year, unsigned month)
+/* Of a month that is one, in the year that is written in two pairs of digits. */
+static inline unsigned month_days(unsigned century, unsigned year, unsigned month)
 {
-    if (month == 2)
-        return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
-    return 30 + ((month + (month >> 3)) & 1);
+    static const uint8_t days[] = { 0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    bool leap = ((year != 0 ? year : century) & 3) == 0;
+    return days[month] + (unsigned)(month == 2 && leap);
+}
+
+/* lb_days_of for the years 1 to 9999, in which nothing has a sign. */
+static inline int32_t days_of_written(unsigned year, unsigned month, unsigned day)
+{
+    static const uint16_t before[] = { 0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275 }; /* from March */
+    year -= month <= 2;
+    return (int32_t)(year * 365 + year / 4 - year / 100 + year / 400 + before[month] + day - 1) -
+           (EPOCH_ERAS * ERA_DAYS + EPOCH_DAYS);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -72,57 +83,97 @@ static inline unsigned two_digits(const char *p)
     return tens > 9 || ones > 9 ? 100 : tens * 10 + ones;
 }
 
-/* YYYY-MM-DD in ten bytes. */
-static bool date_read(const char *p, int32_t *days)
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+/* Read eight bytes that look as a pattern, in which 0 stands for any digit. Byte i of *out is then the number that the
+ * digits at places i and i + 1 make. `rest` says what a byte may pass the pattern's by: 0x76 lets it be up to 9 above
+ * it, 0x7f nothing; more sets the high bit. A byte that would carry into the next one has that bit by itself. */
+static inline bool pairs_read(const char *p, const char pattern[9], uint64_t rest, uint64_t *out)
 {
-    unsigned century = two_digits(p), year = two_digits(p + 2), month = two_digits(p + 5), day = two_digits(p + 8);
-    if (p[4] != '-' || p[7] != '-' || century > 99 || year > 99)
+    uint64_t v = lb_load8(p) ^ lb_load8(pattern);
+    *out = v * 10 + (v >> 8);
+    return (((v + rest) | v) & HIGH_BITS) == 0;
+}
+
+static inline unsigned pair_at(uint64_t pairs, int place)
+{
+    return (unsigned)(pairs >> (8 * place)) & 0xff;
+}
+
+/* YYYY-MM-DD in ten bytes. */
+static inline __attribute__((always_inline)) bool date_read(const char *p, int32_t *days)
+{
+    uint64_t head, tail;
+    if (!pairs_read(p, "0000-00-", 0x7f76767f76767676, &head) ||
+        !pairs_read(p + 2, "00-00-00", 0x76767f76767f7676, &tail))
         return false;
-    year += century * 100;
-    if (year == 0 || month - 1 > 11 || day == 0 || day > month_days(year, month))
+    unsigned century = pair_at(head, 0), in_century = pair_at(head, 2), year = century * 100 + in_century;
+    unsigned month = pair_at(tail, 3), day = pair_at(tail, 6);
+    if (year == 0 || month - 1 > 11 || day - 1 >= month_days(century, in_century, month))
         return false;
-    *days = (int32_t)lb_days_of((int64_t)year, (int)month, (int)day);
+    *days = days_of_written(year, month, day);
     return true;
 }
 
-/* A point and 1 to 9 digits, if any. False: a point with none or too many. */
-static bool fraction_read(const char **at, const char *end, lb_datetime *out)
+/* Step over digits, of which up to nine are wanted; *count says how many there were, or more than nine. */
+static inline __attribute__((always_inline)) const char *nine_digits_read(const char *p, const char *end,
+                                                                          uint32_t *value, uint32_t *count)
 {
+    const char *first = p;
+    uint64_t v = 0;
+    if (end - p >= 8) {
+        uint64_t word = lb_load8(p), x = word ^ 0x3030303030303030;
+        uint64_t others = (((x & ~HIGH_BITS) + 0x7676767676767676) | x) & HIGH_BITS;
+        size_t n = others == 0 ? 8 : (size_t)__builtin_ctzll(others) / 8;
+        v = n == 0 ? 0 : lb_digits8(word, n);
+        p += n;
+    }
+    for (; p < end && *p >= '0' && *p <= '9' && p - first < 10; p++)
+        v = v * 10 + (uint64_t)(*p - '0');
+    *value = (uint32_t)v;
+    *count = (uint32_t)(p - first);
+    return p;
+}
+
+/* A point and 1 to 9 digits, if any. False: a point with none or too many. */
+static inline __attribute__((always_inline)) bool fraction_read(const char **at, const char *end, lb_datetime *out)
+{
+    static const uint32_t scales[] = { NANOS, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1 };
     const char *p = *at;
-    uint32_t v = 0, digits = 0;
+    uint32_t v, digits;
     if (p == end || *p != '.')
         return true;
-    for (p++; p < end && *p >= '0' && *p <= '9'; p++) {
-        if (++digits > 9)
-            return false;
-        v = v * 10 + (uint32_t)(*p - '0');
-    }
+    *at = nine_digits_read(p + 1, end, &v, &digits);
+    if (digits - 1 > 8)
+        return false;
     out->fraction_digits = digits;
-    for (uint32_t i = digits; i < 9; i++)
-        v *= 10;
-    out->nanos = v;
-    *at = p;
-    return digits > 0;
+    out->nanos = v * scales[digits];
+    return true;
 }
 
 /* HH:MM, then :SS and a fraction, which may be missing unless `whole`. */
-static bool clock_read(const char **at, const char *end, bool whole, lb_datetime *out)
+static inline __attribute__((always_inline)) bool clock_read(const char **at, const char *end, bool whole,
+                                                             lb_datetime *out)
 {
     const char *p = *at;
-    if (end - p < 5 || p[2] != ':')
-        return false;
-    unsigned hour = two_digits(p), minute = two_digits(p + 3), second = 0;
-    p += 5;
-    bool seconds = end - p >= 3 && *p == ':';
-    if (seconds) {
-        second = two_digits(p + 1);
-        p += 3;
-        if (!fraction_read(&p, end, out))
+    unsigned hour, minute, second = 0;
+    uint64_t pairs;
+    if (end - p >= 8 && pairs_read(p, "00:00:00", 0x76767f76767f7676, &pairs)) {
+        hour = pair_at(pairs, 0);
+        minute = pair_at(pairs, 3);
+        second = pair_at(pairs, 6);
+        *at = p + 8;
+        if (!fraction_read(at, end, out))
             return false;
+    } else {
+        if (whole || end - p < 5 || p[2] != ':')
+            return false;
+        hour = two_digits(p);
+        minute = two_digits(p + 3);
+        *at = p + 5;
     }
     out->seconds = (int64_t)hour * 3600 + minute * 60 + second;
-    *at = p;
-    return hour < 24 && minute < 60 && second < 60 && (seconds || !whole);
+    return hour < 24 && minute < 60 && second < 60;
 }
 
 /* `Z`, ±HH, ±HHMM or ±HH:MM up to the end, in seconds east of Greenwich. */
@@ -153,6 +204,8 @@ static lb_datetime_kind timestamp_read(const char *p, const char *end, lb_dateti
         return LB_TIMESTAMP;
     if (!zone_read(p, end, &zone))
         return LB_NOT_A_DATETIME;
+    if (zone == 0)
+        return LB_TIMESTAMP_UTC;
     out->seconds -= zone;
     out->days = (int32_t)floor_divide(out->seconds, DAY_SECONDS);
     /* An instant outside the years that can be written would print as text that does not read back. */
@@ -172,10 +225,9 @@ lb_datetime_kind lb_datetime_parse(const char *p, size_t size, lb_datetime *out)
     return size >= 16 ? timestamp_read(p, end, out) : LB_NOT_A_DATETIME;
 }
 
-bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
+/* Inlined for each unit, so that nothing is divided by a variable. */
+static inline __attribute__((always_inline)) bool datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
 {
-    if (unit < 1 || unit > NANOS)
-        return false;
     uint32_t each = (uint32_t)(NANOS / unit);
     if (v->nanos % each != 0)
         return false;
@@ -185,6 +237,22 @@ bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
         rest -= unit;
     }
     return !__builtin_mul_overflow(seconds, unit, &count) && !__builtin_add_overflow(count, rest, out);
+}
+
+bool lb_datetime_count(const lb_datetime *v, int64_t unit, int64_t *out)
+{
+    switch (unit) {
+    case 1:
+        return datetime_count(v, 1, out);
+    case 1000:
+        return datetime_count(v, 1000, out);
+    case 1000000:
+        return datetime_count(v, 1000000, out);
+    case NANOS:
+        return datetime_count(v, NANOS, out);
+    default:
+        return unit >= 1 && unit <= NANOS && datetime_count(v, unit, out);
+    }
 }
 
 /* ---------------------------------------------------------------- printing */

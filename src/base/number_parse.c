@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/number_plain.h"
+
 #define LB_POWER_TABLE_BODY
 #include "base/number_table.h"
 
@@ -28,17 +30,10 @@ typedef struct written {
 /* The value of eight digits at once; false where one of the bytes is none. */
 static inline bool eight_digits(const char *p, uint64_t *value)
 {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
+    uint64_t v = lb_load8(p);
     if ((((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080) != 0)
         return false;
-    const uint64_t mask = 0x000000ff000000ff;
-    v -= 0x3030303030303030;
-    v = v * 10 + (v >> 8); /* pairs, in every other byte */
-    *value = ((v & mask) * 0x000f424000000064 + ((v >> 16) & mask) * 0x0000271000000001) >> 32;
+    *value = lb_digits8(v, 8);
     return true;
 }
 
@@ -268,30 +263,76 @@ static uint64_t long_bits(const written *n)
     return low == high ? low : tie_settle(n, count, low);
 }
 
-static const double exact_powers[] = {
+const double lb_exact_powers[23] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
+
+const uint32_t lb_tens[9] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
+
+const double lb_inverse_powers[LB_PLAIN_DIGITS + 1] = {
+    1e0,   1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,
+    1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19,
+};
+
+bool lb_double_of(uint64_t w, int64_t q, double *out)
+{
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 0
+    if (q >= -22 && q <= 22 && w <= (uint64_t)1 << 53) { /* both operands exact, so the one operation rounds once */
+        double v = (double)(int64_t)w;
+        *out = q < 0 ? v / lb_exact_powers[-q] : v * lb_exact_powers[q];
+        return true;
+    }
+#endif
+    uint64_t bits = double_bits(w, q);
+    memcpy(out, &bits, sizeof *out);
+    return bits != INFINITE_BITS;
+}
 
 /* The double next to a number; false where it is too large for one. */
 static inline bool number_value(const written *n, bool negative, double *out)
 {
     int64_t digits = (n->whole_end - n->whole) + (n->fraction_end - n->fraction);
-    int64_t q = n->exponent - (n->fraction_end - n->fraction);
-#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 0
-    /* both operands exact, so the one operation rounds once */
-    if (digits <= EXACT_DIGITS && q >= -22 && q <= 22 && n->value <= (uint64_t)1 << 53) {
-        double v = (double)n->value;
-        v = q < 0 ? v / exact_powers[-q] : v * exact_powers[q];
-        *out = negative ? -v : v;
+    if (digits <= EXACT_DIGITS) {
+        if (!lb_double_of(n->value, n->exponent - (n->fraction_end - n->fraction), out))
+            return false;
+        *out = negative ? -*out : *out;
         return true;
     }
-#endif
-    uint64_t bits = digits <= EXACT_DIGITS ? double_bits(n->value, q) : long_bits(n);
+    uint64_t bits = long_bits(n);
     if (bits == INFINITE_BITS)
         return false;
     bits |= (uint64_t)negative << 63;
     memcpy(out, &bits, sizeof *out);
+    return true;
+}
+
+bool lb_plain_exponent(const char *p, size_t size, double *out)
+{
+    if (size - 1 >= LB_PLAIN_SIZE + 5) /* `e+308` */
+        return false;
+    uint32_t others = lb_nondigits32(p, size);
+    bool negative = *p == '-';
+    others >>= negative;
+    p += negative;
+    const char *end = p + size - negative;
+    if (others == 0)
+        return false;
+    size_t at = (size_t)__builtin_ctz(others), point = at;
+    if (p[at] == '.') {
+        others &= others - 1;
+        at = others == 0 ? 0 : (size_t)__builtin_ctz(others);
+    }
+    size_t count = at - (point < at);
+    if ((p[at] | 0x20) != 'e' || count - 1 >= LB_PLAIN_DIGITS || (*p == '0' && point > 1))
+        return false;
+    int64_t exponent;
+    if (end - p - (ptrdiff_t)at > 5 || exponent_run(p + at + 1, end, &exponent) != end)
+        return false;
+    double v;
+    if (!lb_double_of(lb_plain_digits(p, count, point), exponent - (int64_t)(point < at ? at - point - 1 : 0), &v))
+        return false;
+    *out = negative ? -v : v;
     return true;
 }
 

@@ -68,27 +68,8 @@ static inline size_t ascii_skip_words(const uint8_t *p, size_t at, size_t size)
     return at;
 }
 
-#if defined(__x86_64__)
-/* Whole runs of 128 bytes that are ASCII; nothing is said about what follows them. */
-__attribute__((target("avx2"))) static size_t ascii_skip_avx2(const uint8_t *p, size_t at, size_t size)
-{
-    for (; size - at >= 128; at += 128) {
-        const __m256i *v = (const __m256i *)(const void *)(p + at);
-        __m256i low = _mm256_or_si256(_mm256_loadu_si256(v), _mm256_loadu_si256(v + 1));
-        __m256i high = _mm256_or_si256(_mm256_loadu_si256(v + 2), _mm256_loadu_si256(v + 3));
-        if (_mm256_movemask_epi8(_mm256_or_si256(low, high)) != 0)
-            break;
-    }
-    return at;
-}
-#endif
-
 static inline size_t ascii_skip(const uint8_t *p, size_t at, size_t size)
 {
-#if defined(__x86_64__)
-    if (size - at >= 128 && (lb_cpu() & LB_CPU_AVX2) != 0)
-        at = ascii_skip_avx2(p, at, size);
-#endif
     while (size - at >= 32) {
         uint64_t any = load_word(p + at) | load_word(p + at + 8) | load_word(p + at + 16) | load_word(p + at + 24);
         if ((any & HIGH_BITS) != 0)
@@ -98,9 +79,9 @@ static inline size_t ascii_skip(const uint8_t *p, size_t at, size_t size)
     return ascii_skip_words(p, at, size);
 }
 
-size_t lb_utf8_valid_prefix(const uint8_t *p, size_t size)
+/* From a character's first byte on, one character after the other; the definition of what is valid. */
+static size_t valid_plain(const uint8_t *p, size_t at, size_t size)
 {
-    size_t at = 0;
     for (;;) {
         at = ascii_skip(p, at, size);
         /* text of another script has runs of characters that are none of them ASCII */
@@ -113,6 +94,110 @@ size_t lb_utf8_valid_prefix(const uint8_t *p, size_t size)
         if (at == size)
             return at;
     }
+}
+
+#if defined(__x86_64__)
+
+/* The check by tables of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte" (2021): three nibbles, two of
+ * the byte before and one of this byte, each name the faults that they allow; a fault that all three allow is there. */
+enum {
+    FAULT_SHORT = 1,       /* a first byte, and no tail follows */
+    FAULT_LONG = 2,        /* ASCII, and a tail follows */
+    FAULT_OVERLONG_3 = 4,  /* E0 80 to E0 9F */
+    FAULT_LARGE = 8,       /* F4 90 and above */
+    FAULT_SURROGATE = 16,  /* ED A0 to ED BF */
+    FAULT_OVERLONG_2 = 32, /* C0 and C1 */
+    FAULT_OTHER = 64,      /* F0 80 to F0 8F, or F5 80 and above */
+    FAULT_TAILS = 128,     /* two tails: a fault unless a long character began before */
+    FAULT_ANY_LOW = FAULT_SHORT | FAULT_LONG | FAULT_TAILS
+};
+
+#define TWICE(...) _mm256_setr_epi8(__VA_ARGS__, __VA_ARGS__)
+#define UTF8_AVX2 __attribute__((target("avx2")))
+
+/* The bytes `n` places before those of `now`. */
+#define SHIFTED(now, before, n) _mm256_alignr_epi8(now, _mm256_permute2x128_si256(before, now, 0x21), 16 - (n))
+
+UTF8_AVX2 static inline __m256i utf8_high_nibbles(__m256i v)
+{
+    return _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15));
+}
+
+/* Not zero where `now`, behind `before`, holds a fault. */
+UTF8_AVX2 static inline __m256i utf8_faults(__m256i now, __m256i before)
+{
+    enum {
+        A = FAULT_LONG,
+        B = FAULT_TAILS,
+        L = FAULT_ANY_LOW,
+        M = FAULT_ANY_LOW | FAULT_LARGE | FAULT_OTHER,
+        T = FAULT_LONG | FAULT_OVERLONG_2 | FAULT_TAILS,
+        S = FAULT_SHORT
+    };
+    const __m256i first_high = TWICE(A, A, A, A, A, A, A, A, (char)B, (char)B, (char)B, (char)B, S | FAULT_OVERLONG_2,
+                                     S, S | FAULT_OVERLONG_3 | FAULT_SURROGATE, S | FAULT_LARGE | FAULT_OTHER);
+    const __m256i first_low =
+        TWICE((char)(L | FAULT_OVERLONG_3 | FAULT_OVERLONG_2 | FAULT_OTHER), (char)(L | FAULT_OVERLONG_2), (char)L,
+              (char)L, (char)(L | FAULT_LARGE), (char)M, (char)M, (char)M, (char)M, (char)M, (char)M, (char)M, (char)M,
+              (char)(M | FAULT_SURROGATE), (char)M, (char)M);
+    const __m256i second_high = TWICE(
+        S, S, S, S, S, S, S, S, (char)(T | FAULT_OVERLONG_3 | FAULT_OTHER), (char)(T | FAULT_OVERLONG_3 | FAULT_LARGE),
+        (char)(T | FAULT_SURROGATE | FAULT_LARGE), (char)(T | FAULT_SURROGATE | FAULT_LARGE), S, S, S, S);
+    __m256i one = SHIFTED(now, before, 1), two = SHIFTED(now, before, 2), three = SHIFTED(now, before, 3);
+    __m256i faults =
+        _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(first_high, utf8_high_nibbles(one)),
+                                          _mm256_shuffle_epi8(first_low, _mm256_and_si256(one, _mm256_set1_epi8(15)))),
+                         _mm256_shuffle_epi8(second_high, utf8_high_nibbles(now)));
+    /* The third and fourth byte of a character are second tails, and must be. */
+    __m256i third = _mm256_subs_epu8(two, _mm256_set1_epi8((char)(0xe0 - 0x80)));
+    __m256i fourth = _mm256_subs_epu8(three, _mm256_set1_epi8((char)(0xf0 - 0x80)));
+    __m256i tails = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8((char)0x80));
+    return _mm256_xor_si256(tails, faults);
+}
+
+/* To the last first byte within three bytes before `at`, for what follows it was not looked at. */
+static size_t utf8_back(const uint8_t *p, size_t at)
+{
+    for (size_t n = 1; n <= 3 && n <= at && p[at - n] >= 0x80; n++)
+        if (p[at - n] >= 0xc0)
+            return at - n;
+    return at;
+}
+
+/* Whole runs of 64 bytes without a fault; a character may be cut, or begin wrongly, at the end of what was looked at. */
+UTF8_AVX2 static size_t valid_avx2(const uint8_t *p, size_t size)
+{
+    __m256i before = _mm256_setzero_si256();
+    bool open = false; /* a character may go on behind `before` */
+    size_t at = 0;
+
+    for (; size - at >= 64; at += 64) {
+        __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)(p + at));
+        __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(p + at + 32));
+        if (_mm256_movemask_epi8(_mm256_or_si256(low, high)) == 0 && !open)
+            continue;
+        if (!open)
+            before = _mm256_setzero_si256(); /* as good as any ASCII */
+        __m256i faults = _mm256_or_si256(utf8_faults(low, before), utf8_faults(high, low));
+        if (!_mm256_testz_si256(faults, faults))
+            break;
+        open = p[at + 63] >= 0xc0 || p[at + 62] >= 0xe0 || p[at + 61] >= 0xf0;
+        before = high;
+    }
+    return at;
+}
+#endif
+
+size_t lb_utf8_valid_prefix(const uint8_t *p, size_t size)
+{
+    size_t at = 0;
+
+#if defined(__x86_64__)
+    if (size >= 64 && (lb_cpu() & LB_CPU_AVX2) != 0) {
+        at = utf8_back(p, valid_avx2(p, size));
+    }
+#endif
+    return valid_plain(p, at, size);
 }
 
 size_t lb_utf8_cut_tail(const uint8_t *p, size_t size)

@@ -140,11 +140,12 @@ static void scan_operand(scan *s, const char *word)
     list_add(&args->operands, word);
 }
 
-/* `head -20` means `head -n 20`; elsewhere a word like -20 is an operand, for the verb to judge. */
+/* `head -20` means `head -n 20`, as for tail and sample; elsewhere a word like -20 is an operand, for the verb to
+ * judge. */
 static void scan_dash_number(scan *s, const char *word)
 {
     cli_args *args = &s->c->args;
-    if (args->verb == VERB_HEAD || args->verb == VERB_TAIL)
+    if (args->verb == VERB_HEAD || args->verb == VERB_TAIL || args->verb == VERB_SAMPLE)
         list_add(&args->given[OPT_LIMIT], word + 1);
     else
         scan_operand(s, word);
@@ -215,7 +216,7 @@ static int fail_unknown(const cli *c, const char *word)
 /* An option of other verbs: name the first that takes it. */
 static int fail_elsewhere(const cli *c, const cli_option *option)
 {
-    char verbs[128] = "";
+    char verbs[256] = "";
     size_t n = 0;
     for (cli_verb_id id = 0; id < VERB_SHOW; id++)
         if ((option->verbs & 1u << id) != 0 && n < sizeof verbs)
@@ -261,7 +262,7 @@ static int check_choice(const cli *c, const cli_option *option, const char *valu
     typo t;
     char all[256];
     typo_begin(&t, value);
-    if (!list_choices(cli_option_words(option), value, &t, all, sizeof all))
+    if (!list_choices(cli_option_words(option, c->args.verb), value, &t, all, sizeof all))
         return EXIT_DONE;
     if (typo_best(&t) != NULL)
         return report_usage(c, "--%s takes %s, not \"%s\"; did you mean %s?", option->name, all, value, typo_best(&t));
@@ -340,13 +341,17 @@ static int judge(cli *c, const scan *s)
         return report_usage(c, "--%s takes no value", s->unwanted);
     if (args_has(c, OPT_HELP) || args_has(c, OPT_VERSION))
         return EXIT_DONE;
-    if (s->missing != NULL && cli_option_find(s->missing, strlen(s->missing), &option))
+    if (s->missing != NULL && cli_option_find(s->missing, strlen(s->missing), &option)) {
+        cli_option_fit(&option, c->args.verb);
         return report_usage(c, "--%s needs a value: --%s %s", option.name, option.name, option.value);
+    }
     if (c->args.verb == VERB_COUNT_)
         return report_usage(c, "nothing to do: give a verb or a path");
-    for (size_t i = 0; cli_option_at(i, &option); i++)
+    for (size_t i = 0; cli_option_at(i, &option); i++) {
+        cli_option_fit(&option, c->args.verb);
         if ((status = check_option(c, &option)) != EXIT_DONE)
             return status;
+    }
     status = check_operands(c);
     return status == EXIT_DONE ? set_read_options(c) : status;
 }

@@ -28,9 +28,14 @@ typedef enum cli_verb_id {
     VERB_SLICE,
     VERB_HEAD,
     VERB_TAIL,
+    VERB_TAKE,
+    VERB_SAMPLE,
+    VERB_SHUFFLE,
+    VERB_SPLITS,
     VERB_COUNT,
     VERB_SCHEMA,
     VERB_STATS,
+    VERB_LINEAGE,
     VERB_LANCE,
     VERB_FORMATS,
     VERB_HELP,
@@ -75,14 +80,19 @@ typedef enum cli_option_id {
     OPT_FILE,
     OPT_OFFSET,
     OPT_LIMIT,
+    OPT_ROWS_FROM,
+    OPT_SEED,
+    OPT_FROM,
+    OPT_SORTED,
     OPT_COLUMNS,
     OPT_TO,
     OPT_OUTPUT,
     OPT_EXPLAIN,
+    OPT_TARGET,
+    OPT_CHECK,
     OPT_FORMAT,
     OPT_NO_MAP,
     OPT_SCHEMA,
-    OPT_FROM,
     OPT_NULLS,
     OPT_TAG,
     OPT_UNSET,
@@ -90,7 +100,6 @@ typedef enum cli_option_id {
     OPT_GROUP_ROWS,
     OPT_FILE_ROWS,
     OPT_IDS,
-    OPT_ROWS_FROM,
     OPT_ORPHANS,
     OPT_REMOVE,
     OPT_FORCE,
@@ -99,6 +108,21 @@ typedef enum cli_option_id {
     OPT_REFINE,
     OPT_METRIC,
     OPT_EXACT,
+    OPT_CATALOG,
+    OPT_LAKE,
+    OPT_DEFAULT_DB,
+    OPT_NEWLINES,
+    OPT_EXPAND_COMPLEX_TYPES,
+    OPT_EXPR_REWRITES,
+    OPT_WAREHOUSE,
+    OPT_USER,
+    OPT_QUERY_ID,
+    OPT_STRICT,
+    OPT_LOG,
+    OPT_UPSTREAM,
+    OPT_DOWNSTREAM,
+    OPT_VALUES_ONLY,
+    OPT_DEPTH,
     OPT_DELIMITED,
     OPT_THREADS,
     OPT_JSON,
@@ -139,8 +163,14 @@ bool cli_option_letter(char letter, cli_option *out);
  * `|` or blanks. `*at` starts as the list; false at the end. */
 bool cli_next_word(const char **at, char *word, size_t cap);
 
-/* The list to walk over for this option; "" where it takes anything. Lent until the next call. */
-const char *cli_option_words(const cli_option *option);
+/* The list to walk over for this option of a verb; "" where it takes anything. Lent until the next call. */
+const char *cli_option_words(const cli_option *option, cli_verb_id verb);
+
+/* Give an option the kind of value it has with a verb, where that is another one. */
+void cli_option_fit(cli_option *option, cli_verb_id verb);
+
+/* What an option says in the help of a verb, where it says more than one thing. */
+const char *cli_option_help(const cli_option *option, cli_verb_id verb);
 
 /* ---------------------------------------------------------------- args.c: parsing */
 
@@ -280,9 +310,13 @@ int verb_map(cli *c);
 int verb_doctor(cli *c);
 int verb_locate(cli *c);
 int verb_slice(cli *c); /* also head and tail */
+int verb_take(cli *c);
+int verb_shuffle(cli *c); /* also sample */
+int verb_splits(cli *c);
 int verb_count(cli *c);
 int verb_schema(cli *c);
 int verb_stats(cli *c);
+int verb_lineage(cli *c);
 int verb_lance(cli *c);
 int verb_formats(cli *c);
 int verb_help(cli *c);
@@ -302,8 +336,8 @@ typedef struct lance_call {
 int lance_options(cli *c, lance_call *out);
 void lance_options_free(lance_call *call);
 
-/* Rows of `table` as a new dataset: what `slice --to lance` does. */
-int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const char *path);
+/* Rows of `table`, of which one of slice and take says which, as a new dataset: what `slice --to lance` does. */
+int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const lb_take *take, const char *path);
 
 int lance_log(cli *c);
 int lance_show(cli *c);
@@ -326,6 +360,31 @@ void cli_columns(const cli *c, cli_list *columns, char **names);
 int cli_open(cli *c, const char *path, lb_table **out);
 /* Close it; files of a lake that had to be left out make the exit status 1. */
 void cli_close(cli *c, lb_table *table);
+
+/* ---------------------------------------------------------------- sql_place.c: places in a script */
+
+/* A script, and the place in it that was looked at last: places are mostly asked for in ascending order. */
+typedef struct sql_text {
+    const char *path; /* NULL: given on the command line */
+    char *bytes;
+    size_t size;
+    size_t at, line_begin;
+    uint64_t line; /* of `at`, from 1 */
+} sql_text;
+
+/* Read a file, or standard input where `path` is "-". On failure the error is printed and the exit status returned. */
+int sql_read(cli *c, const char *path, sql_text *out);
+void sql_free(sql_text *text);
+
+/* Say `message` of a byte of the script, with line and column; `caret`: and show the line. */
+void sql_report(cli *c, sql_text *text, uint64_t offset, bool caret, const char *message);
+
+/* ---------------------------------------------------------------- verb_lineage_log.c */
+
+int lineage_read_log(cli *c, lb_write_fn write, void *user);
+
+/* A span as a C string; owned by the caller. */
+char *span_text(lb_span span);
 
 /* ---------------------------------------------------------------- columns.c: schemas for people and programs */
 

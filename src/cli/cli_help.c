@@ -37,7 +37,7 @@ static void put_wrapped(FILE *out, const char *text)
     (void)fputc('\n', out);
 }
 
-static void put_option(FILE *out, const cli_option *option)
+static void put_option(FILE *out, const cli_option *option, cli_verb_id verb)
 {
     char letter[8] = "    ";
     if (option->letter != 0)
@@ -50,7 +50,7 @@ static void put_option(FILE *out, const cli_option *option)
         (void)fprintf(out, "\n%*s", HELP_INDENT, "");
     else
         (void)fprintf(out, "%*s", HELP_INDENT - width, "");
-    char *help = cli_format("%s%s", option->help, option->repeatable ? " (repeatable)" : "");
+    char *help = cli_format("%s%s", cli_option_help(option, verb), option->repeatable ? " (repeatable)" : "");
     put_wrapped(out, help);
     free(help);
     free(head);
@@ -66,7 +66,8 @@ static void put_options(FILE *out, const char *title, cli_verb_id verb, bool rea
         if (!any)
             (void)fprintf(out, "\n%s\n", title);
         any = true;
-        put_option(out, &option);
+        cli_option_fit(&option, verb);
+        put_option(out, &option, verb);
     }
 }
 

@@ -59,6 +59,46 @@ static const cli_verb verbs[VERB_COUNT_] = {
         .examples = "lakebed tail data.csv\n"
                     "lakebed tail -n 3 data --to csv",
     },
+    [VERB_TAKE] = {
+        .name = "take", .operands = "PATH ROW…", .summary = "print scattered rows, in the order asked", .least = 1,
+        .most = SIZE_MAX, .run = verb_take,
+        .about = "Rows are counted from 0; 3-9 is a range, both ends included, and a row may be asked for again. Each\n"
+                 "block that holds one is read once. Output is as that of slice.",
+        .examples = "lakebed take data.csv 17 4 4 90-99\n"
+                    "lakebed take data --rows-from rows.txt --columns id,price -o part.arrow\n"
+                    "seq 0 7 99 | lakebed take data.csv --rows-from - --to ndjson\n"
+                    "lakebed take data.csv 17 99 --explain",
+    },
+    [VERB_SAMPLE] = {
+        .name = "sample", .operands = "PATH", .summary = "print a random sample of rows, none twice", .least = 1,
+        .most = 1, .run = verb_shuffle,
+        .about = "The sample is the beginning of the shuffle with the same seed: a larger one begins with a smaller\n"
+                 "one. Seed and number of rows say which rows they are, on every machine. Without --seed one is\n"
+                 "made up, and told on standard error.",
+        .examples = "lakebed sample data.csv\n"
+                    "lakebed sample data -n 50 --seed 7 --sorted\n"
+                    "lakebed sample data -n 50 --seed 7 -o sample.arrow",
+    },
+    [VERB_SHUFFLE] = {
+        .name = "shuffle", .operands = "PATH", .summary = "print all rows in a random order, each once", .least = 1,
+        .most = 1, .run = verb_shuffle,
+        .about = "The order is worked out row by row from the seed and the number of rows; it takes no memory, and\n"
+                 "can be taken up again anywhere: --limit K, then --from K with the same seed and unchanged data,\n"
+                 "give together what one call gives.",
+        .examples = "lakebed shuffle data.csv --seed 7\n"
+                    "lakebed shuffle data --seed 7 --from 50 --limit 50 --to ndjson\n"
+                    "lakebed shuffle data.csv --seed 7 -o shuffled.csv",
+    },
+    [VERB_SPLITS] = {
+        .name = "splits", .operands = "PATH", .summary = "print where files can be cut into runs of whole records",
+        .least = 1, .most = 1, .run = verb_splits,
+        .about = "For engines that read files in pieces. A split ends before the record that would take it beyond the\n"
+                 "target, never inside a record. The first header bytes of a file and the bytes of any split are a\n"
+                 "file of their own.",
+        .examples = "lakebed splits data.csv --target 64MB\n"
+                    "lakebed splits data --target 1000 --check\n"
+                    "lakebed splits data --json",
+    },
     [VERB_COUNT] = {
         .name = "count", .operands = "PATH…", .summary = "print the number of rows", .least = 1, .most = SIZE_MAX,
         .run = verb_count,
@@ -80,6 +120,20 @@ static const cli_verb verbs[VERB_COUNT_] = {
         .about = "A bound that is only known roughly is marked ~.",
         .examples = "lakebed stats data.csv\n"
                     "lakebed stats data --json",
+    },
+    [VERB_LINEAGE] = {
+        .name = "lineage", .operands = "[SQL]",
+        .summary = "tell which columns the columns of SQL statements come from", .most = 1, .run = verb_lineage,
+        .about = "Reads statements and prints the column lineage of each as Apache Impala records it: a line of JSON.\n"
+                 "SQL is the text itself, or - for standard input. Nothing is run. A statement that cannot be read\n"
+                 "is told with its place, and the others go on.\n"
+                 "With --log DIR the records are appended to the log in DIR instead. Without any SQL, --log reads\n"
+                 "that log (or Impala's, or one file of records) and lists it, writes it in another form with --to,\n"
+                 "or follows a column through its statements with --upstream or --downstream.",
+        .examples = "lakebed lineage 'select a, sum(b) from t group by a' --catalog tables.sql\n"
+                    "lakebed lineage -f daily.sql --catalog catalog.json --to dot -o daily.dot\n"
+                    "lakebed lineage -f daily.sql --lake data --log lineage-log\n"
+                    "lakebed lineage --log lineage-log --upstream mart.daily.revenue",
     },
     [VERB_LANCE] = {
         .name = "lance", .operands = "WHAT PATH…", .summary = "make and change versioned Lance datasets",
@@ -135,11 +189,17 @@ enum {
     ON_DOCTOR = BIT(DOCTOR),
     ON_LOCATE = BIT(LOCATE),
     ON_SLICE = BIT(SLICE),
-    ON_ROWS = BIT(SLICE) | BIT(HEAD) | BIT(TAIL),
-    ON_READ = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(LANCE) | BIT(SHOW),
-    ON_JSON = BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(COUNT) | BIT(SCHEMA) |
-              BIT(STATS) | BIT(LANCE) | BIT(FORMATS),
+    ON_TAKE = BIT(TAKE),
+    ON_SAMPLE = BIT(SAMPLE),
+    ON_SHUFFLE = BIT(SHUFFLE),
+    ON_SPLITS = BIT(SPLITS),
+    ON_LIMIT = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(SAMPLE) | BIT(SHUFFLE),
+    ON_ROWS = ON_LIMIT | BIT(TAKE),
+    ON_READ = ON_ROWS | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(LANCE) | BIT(SHOW),
+    ON_JSON = ON_ROWS | BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) |
+              BIT(LANCE) | BIT(LINEAGE) | BIT(FORMATS),
     ON_LANCE = BIT(LANCE),
+    ON_LINEAGE = BIT(LINEAGE),
     ON_ALL = (1u << VERB_COUNT_) - 1
 };
 
@@ -204,7 +264,7 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_HEAL] = { .name = "heal",
                    .help = "bring the map up to date: read what changed, keep what did not",
                    .verbs = ON_DOCTOR },
-    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal back", .verbs = ON_DOCTOR },
+    [OPT_UNDO] = { .name = "undo", .help = "put the map of before the last heal or build back", .verbs = ON_DOCTOR },
     [OPT_VERIFY] = { .name = "verify",
                      .help = "read every file and compare its contents with what was mapped",
                      .verbs = ON_DOCTOR },
@@ -214,10 +274,11 @@ static const cli_option options[OPT_COUNT] = {
                          .kind = KIND_TEXT,
                          .verbs = ON_DOCTOR | ON_LANCE },
     [OPT_FILE] = { .name = "file",
+                   .letter = 'f',
                    .value = "PATH",
                    .help = "rows are of this file of the map, a path below DIR",
                    .kind = KIND_FILE,
-                   .verbs = ON_LOCATE },
+                   .verbs = ON_LOCATE | ON_LINEAGE },
     [OPT_OFFSET] = { .name = "offset",
                      .value = "N",
                      .help = "first row, from 0 (default 0)",
@@ -226,9 +287,26 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_LIMIT] = { .name = "limit",
                     .letter = 'n',
                     .value = "N",
-                    .help = "number of rows (slice: to the end; head and tail: 10, also -N)",
+                    .help = "number of rows (slice, shuffle: to the end; head, tail: 10, also -N; sample: 10)",
                     .kind = KIND_NUMBER,
-                    .verbs = ON_ROWS | ON_LANCE },
+                    .verbs = ON_LIMIT | ON_LANCE },
+    [OPT_ROWS_FROM] = { .name = "rows-from",
+                        .value = "FILE",
+                        .help = "also the rows in FILE (- is standard input), a row or range a line",
+                        .kind = KIND_FILE,
+                        .verbs = ON_TAKE | ON_LANCE,
+                        .repeatable = true },
+    [OPT_SEED] = { .name = "seed",
+                   .value = "S",
+                   .help = "a whole number that says which rows, or in which order (default: made up, and told)",
+                   .kind = KIND_NUMBER,
+                   .verbs = ON_SAMPLE | ON_SHUFFLE },
+    [OPT_FROM] = { .name = "from",
+                   .value = "K",
+                   .help = "begin at place K of the shuffled rows, from 0",
+                   .kind = KIND_NUMBER,
+                   .verbs = ON_SHUFFLE | ON_LANCE },
+    [OPT_SORTED] = { .name = "sorted", .help = "in the order of the data, not as drawn", .verbs = ON_SAMPLE },
     [OPT_COLUMNS] = { .name = "columns",
                       .value = "A,B,…",
                       .help = "only these, in this order; a comma in a name is \\,",
@@ -240,16 +318,24 @@ static const cli_option options[OPT_COUNT] = {
                  .help = "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or "
                          "canonical",
                  .kind = KIND_CHOICE,
-                 .verbs = ON_ROWS },
+                 .verbs = ON_ROWS | ON_LINEAGE },
     [OPT_OUTPUT] = { .name = "output",
                      .letter = 'o',
                      .value = "FILE",
                      .help = "write to FILE instead of standard output",
                      .kind = KIND_FILE,
-                     .verbs = ON_ROWS },
+                     .verbs = ON_ROWS | ON_LINEAGE },
     [OPT_EXPLAIN] = { .name = "explain",
                       .help = "instead of rows: which files, blocks and bytes would be read",
                       .verbs = ON_ROWS },
+    [OPT_TARGET] = { .name = "target",
+                     .value = "SIZE",
+                     .help = "bytes of a split: 64MB, 64MiB or 1000000 (default 64MiB)",
+                     .kind = KIND_TEXT,
+                     .verbs = ON_SPLITS },
+    [OPT_CHECK] = { .name = "check",
+                    .help = "read every split alone, and compare its rows with those of the file",
+                    .verbs = ON_SPLITS },
     [OPT_FORMAT] = { .name = "format",
                      .value = "NAME",
                      .help = "the file's format, whatever its name (see lakebed formats)",
@@ -262,11 +348,6 @@ static const cli_option options[OPT_COUNT] = {
                          "files of a directory that differ: unite columns (default), refuse, or make conflicts text",
                      .kind = KIND_CHOICE,
                      .verbs = ON_READ },
-    [OPT_FROM] = { .name = "from",
-                   .value = "SRC",
-                   .help = "where the rows come from: anything that Lakebed reads",
-                   .kind = KIND_FILE,
-                   .verbs = ON_LANCE },
     [OPT_NULLS] = { .name = "nulls",
                     .value = "refuse|keep|lossy",
                     .help = "nulls that Lance v1 cannot tell: an error (default), kept in a companion column, or 0, "
@@ -305,11 +386,6 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_IDS] = { .name = "ids",
                   .help = "delete: the numbers are row ids (fragment * 4294967296 + row in it)",
                   .verbs = ON_LANCE },
-    [OPT_ROWS_FROM] = { .name = "rows-from",
-                        .value = "FILE",
-                        .help = "delete: take row numbers from a file, a line each (-: standard input)",
-                        .kind = KIND_FILE,
-                        .verbs = ON_LANCE },
     [OPT_ORPHANS] = { .name = "orphans", .help = "show: list files that no version reaches", .verbs = ON_LANCE },
     [OPT_REMOVE] = { .name = "remove", .help = "tag: take the tag away", .verbs = ON_LANCE },
     [OPT_FORCE] = { .name = "force",
@@ -338,6 +414,77 @@ static const cli_option options[OPT_COUNT] = {
                      .kind = KIND_CHOICE,
                      .verbs = ON_LANCE },
     [OPT_EXACT] = { .name = "exact", .help = "search: look at every vector, without an index", .verbs = ON_LANCE },
+    [OPT_CATALOG] = { .name = "catalog",
+                      .value = "FILE",
+                      .help = "tables and views: JSON, or CREATE TABLE and CREATE VIEW statements",
+                      .kind = KIND_FILE,
+                      .verbs = ON_LINEAGE,
+                      .repeatable = true },
+    [OPT_LAKE] = { .name = "lake",
+                   .value = "DIR",
+                   .help = "every data file below DIR is a table: its name without extensions, folders as databases",
+                   .kind = KIND_FILE,
+                   .verbs = ON_LINEAGE,
+                   .repeatable = true },
+    [OPT_DEFAULT_DB] = { .name = "default-db",
+                         .value = "DB",
+                         .help = "database of names that have none (default: default)",
+                         .kind = KIND_TEXT,
+                         .verbs = ON_LINEAGE },
+    [OPT_NEWLINES] = { .name = "newlines",
+                       .value = "keep|blank",
+                       .help = "newlines in the recorded text: as they are, or each a blank (default), as servers do",
+                       .kind = KIND_CHOICE,
+                       .verbs = ON_LINEAGE },
+    [OPT_EXPAND_COMPLEX_TYPES] = { .name = "expand-complex-types",
+                                   .help = "let a star include columns of complex types",
+                                   .verbs = ON_LINEAGE },
+    [OPT_EXPR_REWRITES] = { .name = "expr-rewrites",
+                            .help = "fold constants first, so that what they decide names no columns",
+                            .verbs = ON_LINEAGE },
+    [OPT_WAREHOUSE] = { .name = "warehouse",
+                        .value = "URI",
+                        .help = "where tables without a location lie (default /test-warehouse)",
+                        .kind = KIND_TEXT,
+                        .verbs = ON_LINEAGE },
+    [OPT_USER] = { .name = "user",
+                   .value = "NAME",
+                   .help = "the user to record (default: who runs the command)",
+                   .kind = KIND_TEXT,
+                   .verbs = ON_LINEAGE },
+    [OPT_QUERY_ID] = { .name = "query-id",
+                       .value = "HI:LO",
+                       .help = "id of the first statement, two hexadecimal numbers; each further one has the next "
+                               "(default: a random one)",
+                       .kind = KIND_TEXT,
+                       .verbs = ON_LINEAGE },
+    [OPT_STRICT] = { .name = "strict",
+                     .help = "a statement with a name that is unknown or ambiguous leaves no record; exit status 1",
+                     .verbs = ON_LINEAGE },
+    [OPT_LOG] = { .name = "log",
+                  .value = "DIR",
+                  .help = "with SQL: append its records to this log; without: read it, or one file of records",
+                  .kind = KIND_FILE,
+                  .verbs = ON_LINEAGE },
+    [OPT_UPSTREAM] = { .name = "upstream",
+                       .value = "COLUMN",
+                       .help = "of the log: the columns that COLUMN was made of, statement by statement",
+                       .kind = KIND_TEXT,
+                       .verbs = ON_LINEAGE },
+    [OPT_DOWNSTREAM] = { .name = "downstream",
+                         .value = "COLUMN",
+                         .help = "of the log: the columns that were made of COLUMN",
+                         .kind = KIND_TEXT,
+                         .verbs = ON_LINEAGE },
+    [OPT_VALUES_ONLY] = { .name = "values-only",
+                          .help = "follow values only, not what decided which rows came",
+                          .verbs = ON_LINEAGE },
+    [OPT_DEPTH] = { .name = "depth",
+                    .value = "N",
+                    .help = "go through at most N statements",
+                    .kind = KIND_NUMBER,
+                    .least = 1,
+                    .verbs = ON_LINEAGE },
     [OPT_DELIMITED] = { .name = "delimited",
                         .value = "EXT=CHAR",
                         .help = "read files with this extension as text delimited by CHAR (\\t: tab)",
@@ -442,13 +589,49 @@ bool cli_next_word(const char **at, char *word, size_t cap)
     return false;
 }
 
-const char *cli_option_words(const cli_option *option)
+const char *cli_option_words(const cli_option *option, cli_verb_id verb)
 {
     static char forms[256];
     if (option->value == NULL)
         return "";
     if (option->read || option->id != OPT_TO)
         return option->value;
-    (void)snprintf(forms, sizeof forms, "%s lance raw", lb_print_forms());
+    if (verb == VERB_LINEAGE)
+        (void)snprintf(forms, sizeof forms, "%s openlineage html", lb_lineage_forms());
+    else
+        (void)snprintf(forms, sizeof forms, "%s lance raw", lb_print_forms());
     return forms;
+}
+
+void cli_option_fit(cli_option *option, cli_verb_id verb)
+{
+    if (option->read || option->id != OPT_FROM || verb != VERB_LANCE)
+        return;
+    option->value = "SRC";
+    option->kind = KIND_FILE;
+}
+
+static const char *lance_help(const cli_option *option)
+{
+    if (option->id == OPT_FROM)
+        return "where the rows come from: anything that Lakebed reads";
+    if (option->id == OPT_LIMIT)
+        return "number of rows (to the end; search: 10)";
+    if (option->id == OPT_ROWS_FROM)
+        return "delete: take row numbers from a file, a line each (-: standard input)";
+    return option->help;
+}
+
+const char *cli_option_help(const cli_option *option, cli_verb_id verb)
+{
+    if (!option->read && verb == VERB_LANCE)
+        return lance_help(option);
+    if (option->read || verb != VERB_LINEAGE)
+        return option->help;
+    if (option->id == OPT_FILE)
+        return "the statements stand in this file (- for standard input)";
+    if (option->id == OPT_TO)
+        return "impala (a line of JSON, the default), thrift, thrift-compact or dot (Graphviz); openlineage and html are "
+               "not there yet";
+    return option->help;
 }

@@ -29,10 +29,11 @@ static void complete_formats(const char *typed, const char *before)
 }
 
 /* Values of an option; `before` is what stands before them in the same word, as "--to=". */
-static void complete_value(const cli_option *option, const char *typed, const char *before)
+static void complete_value(cli_option *option, cli_verb_id verb, const char *typed, const char *before)
 {
     char word[64];
-    const char *at = cli_option_words(option);
+    const char *at = cli_option_words(option, verb);
+    cli_option_fit(option, verb);
     if (option->kind == KIND_FILE) {
         (void)puts(":files");
         return;
@@ -48,7 +49,7 @@ static void complete_options(cli_verb_id verb, const char *typed)
     cli_option option;
     for (size_t i = 0; cli_option_at(i, &option); i++)
         if (verb == VERB_COUNT_ ? option.id == OPT_HELP || option.id == OPT_VERSION : (option.verbs & 1u << verb) != 0)
-            candidate(typed, "--", option.name, option.help);
+            candidate(typed, "--", option.name, cli_option_help(&option, verb));
 }
 
 static void complete_verbs(const char *typed)
@@ -108,11 +109,11 @@ int complete_words(int count, char **words)
     if (verb == VERB_COUNT_ && (operands != 0 || literal))
         verb = VERB_SHOW;
     if (value) {
-        complete_value(&option, last, "");
+        complete_value(&option, verb, last, "");
     } else if (!literal && strncmp(last, "--", 2) == 0 && last[name] == '=') {
         char *before = cli_format("%.*s=", (int)name, last);
         if (cli_option_find(last + 2, name - 2, &option))
-            complete_value(&option, last, before);
+            complete_value(&option, verb, last, before);
         free(before);
     } else if (!literal && last[0] == '-') {
         complete_options(verb, last);

@@ -423,7 +423,7 @@ static int doctor_undo(cli *c, const char *dir)
         jout_end(&j);
     } else if (!args_has(c, OPT_QUIET)) {
         char *word = shell_word(dir);
-        (void)printf("the map of before the last heal is back\nto take this back: lakebed doctor %s --undo\n", word);
+        (void)printf("the former map is back\nto take this back: lakebed doctor %s --undo\n", word);
         free(word);
     }
     return EXIT_DONE;

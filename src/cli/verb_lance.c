@@ -164,7 +164,9 @@ static int end_call(cli *c, lance_call *call, lb_status status, lb_error *err, c
 typedef lb_status (*store_fn)(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
                               const lb_lance_options *options, lb_lance_result *out, lb_error *err);
 
-static int store(cli *c, lb_table *table, const lb_slice *slice, const char *path, store_fn call, const char *what)
+/* One of slice and take says which rows. */
+static int store(cli *c, lb_table *table, const lb_slice *slice, const lb_take *take, const char *path, store_fn call,
+                 const char *what)
 {
     lb_error err = LB_ERROR_INIT;
     struct ArrowArrayStream rows = { 0 };
@@ -175,15 +177,16 @@ static int store(cli *c, lb_table *table, const lb_slice *slice, const char *pat
         lance_options_free(&how);
         return result;
     }
-    lb_status status = lb_table_slice(table, slice, &rows, &err);
+    lb_status status =
+        take != NULL ? lb_table_take(table, take, &rows, &err) : lb_table_slice(table, slice, &rows, &err);
     if (status == LB_OK)
         status = call(c->cx, path, &rows, &how.options, &r, &err);
     return end_call(c, &how, status, &err, path, &r, what);
 }
 
-int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const char *path)
+int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const lb_take *take, const char *path)
 {
-    return store(c, table, slice, path, lb_lance_create, "written");
+    return store(c, table, slice, take, path, lb_lance_create, "written");
 }
 
 static int store_verb(cli *c, store_fn call, const char *what)
@@ -201,7 +204,7 @@ static int store_verb(cli *c, store_fn call, const char *what)
     slice.columns = columns.items;
     int result = cli_open(c, from, &table);
     if (result == EXIT_DONE)
-        result = store(c, table, &slice, path, call, what);
+        result = store(c, table, &slice, NULL, path, call, what);
     cli_close(c, table);
     free(columns.items);
     free(names);
@@ -293,8 +296,10 @@ static int lance_delete(cli *c)
     lb_lance_result r = { .struct_size = sizeof r };
     row_list list = { 0 };
     lance_call how = { .metadata = NULL };
-    const char *file = args_text(c, OPT_ROWS_FROM, NULL);
-    int result = file == NULL ? EXIT_DONE : rows_of_file(c, file, &list);
+    const cli_list *files = &c->args.given[OPT_ROWS_FROM];
+    int result = EXIT_DONE;
+    for (size_t i = 0; result == EXIT_DONE && i < files->count; i++)
+        result = rows_of_file(c, files->items[i], &list);
     for (size_t i = 1; result == EXIT_DONE && operand(c, i) != NULL; i++)
         result = row_parse(c, operand(c, i), &list);
     if (result == EXIT_DONE && list.count == 0)

@@ -37,15 +37,14 @@ static char *map_path(const char *dir)
 static lb_status map_failures(const lb_map *map, const lb_map_info *info, lb_error *err,
                               void (*each)(void *user, const lb_entry_info *entry), void *user)
 {
-    uint64_t left = info->failed;
-    for (uint64_t i = 0; i < info->files && left > 0; i++) {
+    uint64_t index = 0;
+    for (uint64_t i = 0; i < info->failed; i++, index++) {
         lb_entry_info entry = { .struct_size = sizeof entry };
-        lb_status status = lb_map_entry(map, i, &entry, err);
+        lb_status status = lb_map_next_failed(map, index, &index, err);
+        if (status == LB_OK)
+            status = lb_map_entry(map, index, &entry, err);
         if (status != LB_OK)
             return status;
-        if (entry.error == NULL)
-            continue;
-        left--;
         each(user, &entry);
     }
     return LB_OK;

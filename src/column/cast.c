@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "column/gather.h"
 #include "column/print_nodes.h"
 
 #define CAST_CHUNK 512
@@ -56,18 +57,20 @@ static lb_status cast_bits(struct ArrowBuffer *b, int64_t have, const uint8_t *f
                            lb_error *err)
 {
     int64_t bytes = (have + count + 7) / 8, more = bytes - b->size_bytes;
+    if (count <= 0)
+        return LB_OK;
     if (more > 0) {
         if (ArrowBufferReserve(b, more) != NANOARROW_OK)
             return lb_fail_nomem(err);
         memset(b->data + b->size_bytes, 0, (size_t)more);
         b->size_bytes = bytes;
     }
+    if (b->data == NULL)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a bitmap has bits and no bytes");
     if (from == NULL) {
-        if (count != 0)
-            ArrowBitsSetTo(b->data, have, count, 1);
+        ArrowBitsSetTo(b->data, have, count, 1);
     } else if (have % 8 == 0 && first % 8 == 0) {
-        if (count != 0)
-            memcpy(b->data + have / 8, from + first / 8, (size_t)((count + 7) / 8));
+        memcpy(b->data + have / 8, from + first / 8, (size_t)((count + 7) / 8));
         if ((have + count) % 8 != 0) /* no bits beyond the last */
             b->data[bytes - 1] &= (uint8_t)((1 << ((have + count) % 8)) - 1);
     } else {
@@ -718,9 +721,11 @@ static lb_status cast_none(const struct ArrowSchema *from, const struct ArrowSch
 
 static lb_status cast_make_children(lb_arena *arena, cast_node *n, size_t count, lb_error *err)
 {
-    n->n_children = count;
     n->children = lb_arena_alloc(arena, LB_MAX(count, 1u), sizeof *n->children);
-    return n->children == NULL ? lb_arena_fail(arena, err) : LB_OK;
+    if (n->children == NULL)
+        return lb_arena_fail(arena, err);
+    n->n_children = count;
+    return LB_OK;
 }
 
 /* The one child of dictionaries and runs builds the same array. */
@@ -929,6 +934,8 @@ static lb_status cast_make(lb_arena *arena, const struct ArrowSchema *from, cons
     struct ArrowSchemaView f, t;
     if (depth > LB_TYPE_DEPTH)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a type is nested more than %d deep", LB_TYPE_DEPTH);
+    if (from == NULL || in == NULL || out == NULL)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a type lacks the type of its values");
     LB_TRY(lb_schema_view(from, &f, err));
     LB_TRY(lb_schema_view(to, &t, err));
     *n = (cast_node){ .in = in,
@@ -1101,4 +1108,57 @@ lb_status lb_array_cast(const struct ArrowSchema *from, struct ArrowArray *array
     lb_status s = cast_run(from, array, to, out, err);
     array->release(array);
     return s;
+}
+
+/* ---------------------------------------------------------------- rows of several arrays */
+
+/* One tree of nodes a chunk; all append to the same array. */
+typedef struct cast_chunk {
+    struct ArrowArrayView view;
+    cast_node root;
+} cast_chunk;
+
+static lb_status cast_pick(cast_chunk *chunks, const lb_pick *picks, size_t n, lb_error *err)
+{
+    for (size_t i = 0, count; i < n; i += count) {
+        cast_node *node = &chunks[picks[i].chunk].root;
+        if (node->run == NULL)
+            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "rows are picked of a chunk that is not there");
+        for (count = 1;
+             i + count < n && picks[i + count].chunk == picks[i].chunk && picks[i + count].row == picks[i].row + count;)
+            count++;
+        LB_TRY(node->run(node, (int64_t)picks[i].row, (int64_t)count, err));
+    }
+    return LB_OK;
+}
+
+lb_status lb_array_gather_any(const struct ArrowSchema *type, const struct ArrowArray *const *chunks, size_t n_chunks,
+                              const lb_pick *picks, size_t n, struct ArrowArray *out, lb_error *err)
+{
+    cast_chunk *made = calloc(n_chunks + 1, sizeof *made);
+    size_t opened = 0;
+    lb_arena arena;
+
+    out->release = NULL;
+    if (made == NULL)
+        return lb_fail_nomem(err);
+    lb_arena_init(&arena, NULL);
+    lb_status s = build_start(type, out, err);
+    while (s == LB_OK && opened < n_chunks) {
+        cast_chunk *c = &made[opened++];
+        s = lb_view_open(type, chunks[opened - 1], &c->view, err);
+        if (s == LB_OK)
+            s = cast_make(&arena, type, &c->view, type, out, 0, &c->root, err);
+    }
+    if (s == LB_OK)
+        s = cast_pick(made, picks, n, err);
+    if (s == LB_OK)
+        s = build_finish(out, err);
+    for (size_t i = 0; i < opened; i++) {
+        cast_free(&made[i].root);
+        ArrowArrayViewReset(&made[i].view);
+    }
+    free(made);
+    lb_arena_free(&arena);
+    return build_drop(s, out);
 }

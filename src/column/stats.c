@@ -22,42 +22,84 @@ static inline uint64_t bounds_load(const uint8_t *p, size_t size)
     return v;
 }
 
-/* Order of a value against kept bytes; equal prefixes are already known. */
-static int bounds_compare(const uint8_t *p, size_t size, const uint8_t *kept, uint32_t kept_size)
+#define BOUNDS_NEAR 16 /* bytes that integers compare */
+
+/* Order of two runs of at least BOUNDS_NEAR bytes. */
+static inline int bounds_compare_far(const uint8_t *a, const uint8_t *b, size_t size)
 {
-    size_t n = LB_MIN(size, (size_t)kept_size);
-    int c = n == 0 ? 0 : memcmp(p, kept, n);
-    return c != 0 ? c : (size > kept_size) - (size < kept_size);
+    for (size_t i = BOUNDS_NEAR; i < size; i += 8) {
+        size_t at = LB_MIN(i, size - 8); /* the last word may overlap the one before it, which is equal */
+        uint64_t x = bounds_load(a + at, 8), y = bounds_load(b + at, 8);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
 }
 
-static void bounds_keep(uint8_t *kept, uint32_t *kept_size, uint64_t *kept_prefix, const uint8_t *p, size_t size,
-                        uint64_t prefix)
+/* Bytes 8 to 15, as bounds_load gives the first ones. */
+static inline uint64_t bounds_second(const uint8_t *p, size_t size)
 {
-    if (size != 0)
-        memcpy(kept, p, size);
-    *kept_size = (uint32_t)size;
-    *kept_prefix = prefix;
+    return size <= 8 ? 0 : bounds_load(p + 8, LB_MIN(size - 8, (size_t)8));
 }
 
-/* Called when the prefix does not tell that the value lies inside. */
-static __attribute__((noinline)) void bounds_add_slow(lb_text_bounds *b, const uint8_t *p, size_t size, uint64_t prefix)
+typedef struct bounds_value {
+    uint64_t prefix, second;
+    const uint8_t *p;
+    size_t size; /* at most LB_STATS_TEXT_BYTES + 1 */
+} bounds_value;
+
+/* Order of a value against a kept one. */
+static inline int bounds_compare(const bounds_value *v, uint64_t prefix, const uint8_t *kept, uint32_t kept_size)
 {
-    size = LB_MIN(size, (size_t)LB_STATS_TEXT_BYTES + 1);
-    if (!b->any || prefix < b->min_prefix ||
-        (prefix == b->min_prefix && bounds_compare(p, size, b->min, b->min_size) < 0))
-        bounds_keep(b->min, &b->min_size, &b->min_prefix, p, size, prefix);
-    if (!b->any || prefix > b->max_prefix ||
-        (prefix == b->max_prefix && bounds_compare(p, size, b->max, b->max_size) > 0))
-        bounds_keep(b->max, &b->max_size, &b->max_prefix, p, size, prefix);
-    b->any = true;
+    uint64_t second = bounds_second(kept, BOUNDS_NEAR);
+    if (v->prefix != prefix)
+        return v->prefix < prefix ? -1 : 1;
+    if (v->second != second)
+        return v->second < second ? -1 : 1;
+    size_t n = LB_MIN(v->size, (size_t)kept_size);
+    int c = n <= BOUNDS_NEAR ? 0 : bounds_compare_far(v->p, kept, n);
+    return c != 0 ? c : (v->size > kept_size) - (v->size < kept_size);
+}
+
+static inline void bounds_keep(uint8_t *kept, uint32_t *kept_size, uint64_t *kept_prefix, const bounds_value *v)
+{
+    uint64_t head[2] = { __builtin_bswap64(v->prefix), __builtin_bswap64(v->second) };
+    memcpy(kept, head, sizeof head);
+    if (v->size > BOUNDS_NEAR && v->size <= 2 * BOUNDS_NEAR) /* the end of the value, which may overlap the head */
+        memcpy(kept + v->size - BOUNDS_NEAR, v->p + v->size - BOUNDS_NEAR, BOUNDS_NEAR);
+    else if (v->size > BOUNDS_NEAR)
+        memcpy(kept + BOUNDS_NEAR, v->p + BOUNDS_NEAR, v->size - BOUNDS_NEAR);
+    *kept_size = (uint32_t)v->size;
+    *kept_prefix = v->prefix;
+}
+
+static inline void bounds_widen(lb_text_bounds *b, const bounds_value *v)
+{
+    if (!b->any) {
+        bounds_keep(b->min, &b->min_size, &b->min_prefix, v);
+        bounds_keep(b->max, &b->max_size, &b->max_prefix, v);
+        b->any = true;
+    } else if (bounds_compare(v, b->min_prefix, b->min, b->min_size) < 0) {
+        bounds_keep(b->min, &b->min_size, &b->min_prefix, v);
+    } else if (bounds_compare(v, b->max_prefix, b->max, b->max_size) > 0) {
+        bounds_keep(b->max, &b->max_size, &b->max_prefix, v);
+    }
+}
+
+void lb_text_bounds_add_padded(lb_text_bounds *b, const char *p, size_t size)
+{
+    bounds_value v = { lb_text_prefix(p, size), 0, (const uint8_t *)p, LB_MIN(size, (size_t)LB_STATS_TEXT_BYTES + 1) };
+    if (size > 8)
+        v.second = lb_text_prefix(p + 8, size - 8);
+    bounds_widen(b, &v);
 }
 
 void lb_text_bounds_add(lb_text_bounds *b, const char *p, size_t size)
 {
-    uint64_t prefix = bounds_load((const uint8_t *)p, size);
-    if (__builtin_expect(prefix > b->min_prefix && prefix < b->max_prefix, 1))
-        return; /* an empty one has both prefixes 0 */
-    bounds_add_slow(b, (const uint8_t *)p, size, prefix);
+    const uint8_t *at = (const uint8_t *)p;
+    bounds_value v = { bounds_load(at, size), bounds_second(at, size), at,
+                       LB_MIN(size, (size_t)LB_STATS_TEXT_BYTES + 1) };
+    bounds_widen(b, &v);
 }
 
 void lb_text_bounds_merge(lb_text_bounds *b, const lb_text_bounds *other)

@@ -44,12 +44,49 @@ typedef struct lb_colstats {
  * comparisons. Zero-initialised is empty. */
 typedef struct lb_text_bounds {
     bool any;
-    uint64_t min_prefix, max_prefix; /* first 8 bytes, big-endian, zero-filled */
     uint32_t min_size, max_size; /* kept bytes, at most LB_STATS_TEXT_BYTES + 1: one more shows that there was more */
-    uint8_t min[LB_STATS_TEXT_BYTES + 1], max[LB_STATS_TEXT_BYTES + 1];
+    uint64_t min_prefix, max_prefix;                                    /* first 8 bytes, big-endian, zero-filled */
+    uint8_t min[LB_STATS_TEXT_BYTES + 1], max[LB_STATS_TEXT_BYTES + 1]; /* the first 16 are zero-filled */
 } lb_text_bounds;
 
 void lb_text_bounds_add(lb_text_bounds *b, const char *p, size_t size);
+
+/* The first 8 bytes of a value, big-endian and zero-filled. Reads 8 bytes, whatever stands behind the value. No branch
+ * depends on the size, for neighbours differ in it. */
+static inline uint64_t lb_text_prefix(const char *p, size_t size)
+{
+    static const uint64_t kept[9] = {
+        0,
+        UINT64_C(0xff00000000000000),
+        UINT64_C(0xffff000000000000),
+        UINT64_C(0xffffff0000000000),
+        UINT64_C(0xffffffff00000000),
+        UINT64_C(0xffffffffff000000),
+        UINT64_C(0xffffffffffff0000),
+        UINT64_C(0xffffffffffffff00),
+        UINT64_MAX,
+    };
+    uint64_t prefix;
+    memcpy(&prefix, p, sizeof prefix);
+    return __builtin_bswap64(prefix) & kept[size < 8 ? size : 8];
+}
+
+/* Does a value lie within the bounds, as its prefix shows? A value of up to 8 bytes is known by prefix and size. */
+static inline bool lb_text_bounds_hold(const lb_text_bounds *b, uint64_t prefix, size_t size)
+{
+    unsigned held = (prefix > b->min_prefix) & (prefix < b->max_prefix); /* never in empty ones: both are 0 */
+    unsigned is_min = (prefix == b->min_prefix) & (size == b->min_size);
+    unsigned is_max = (prefix == b->max_prefix) & (size == b->max_size);
+    held |= (is_min | is_max) & (size <= 8) & b->any;
+    __asm__("" : "+r"(held)); /* one branch: which of these holds is a matter of chance */
+    return held != 0;
+}
+
+/* As lb_text_bounds_add for a value with LB_BOUNDS_PADDING readable bytes behind it, whatever stands there. Worth
+ * calling where lb_text_bounds_hold says no. */
+#define LB_BOUNDS_PADDING 16
+void lb_text_bounds_add_padded(lb_text_bounds *b, const char *p, size_t size);
+
 void lb_text_bounds_merge(lb_text_bounds *b, const lb_text_bounds *other);
 
 /* Fill min_b, max_b, the exact flags and `has` of `out`; bytes are copied to the arena. `text`: cut at whole UTF-8

@@ -42,11 +42,17 @@ typedef struct lb_wanted {
 
 typedef struct lb_range {
     uint64_t first, count; /* rows of the file */
+    const uint64_t *rows;  /* take: these rows instead, `count` of them, ascending and each once; lent to the stream */
     size_t n_columns;
     const lb_wanted *columns; /* in the order wanted; one may repeat */
     size_t batch_rows;        /* at most so many rows a batch; 0: the format's choice */
     size_t chunk;             /* as in lb_survey_options */
 } lb_range;
+
+/* Bytes of a record in the file: itself, and the line end behind it. */
+typedef struct lb_extent {
+    uint64_t first, stop, end; /* [first, stop) the record, [stop, end) its line end, empty at the end of a file */
+} lb_extent;
 
 struct lb_format {
     const char *name;              /* as column `format` of the map */
@@ -81,6 +87,15 @@ struct lb_format {
      * Batches end at lb_blocks_border. Rows past the end are left out. Errors while pulling come from the stream; STALE where a block does not begin as the
      * entry says. Never decodes more than a block before the first row, and the batch. */
     lb_status (*scan)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
+
+    /* As scan, of the range's `rows`; those between are passed over as cheaply as the format can. One pass from the
+     * nearest place before rows[0], never more: whoever calls cuts at blocks. NULL: scan and pick. */
+    lb_status (*take)(lb_reader *reader, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
+
+    /* Where the records of `rows` (`n` of them, ascending and each once) stand in the file, in one pass as take;
+     * *found of them, fewer where the file ends before. NULL: records have no bytes of their own. */
+    lb_status (*extents)(lb_reader *reader, const uint64_t *rows, size_t n, lb_extent *out, size_t *found,
+                         lb_error *err);
 
     /* Read everything there is, checking what a scan need not: structure, positions, files beside. The first damage is the error:
      * CORRUPT, UNSUPPORTED, NOTFOUND (a part is gone) … NULL: the bytes' digests tell. */

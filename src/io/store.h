@@ -33,6 +33,10 @@ lb_status lb_store_open_file(const char *path, lb_store **out, lb_error *err);
 /* Bytes that the caller keeps alive and unchanged. */
 lb_status lb_store_open_memory(const void *bytes, size_t size, lb_store **out, lb_error *err);
 
+/* Bytes [first, first+size) of another store, which must outlive it, as a store of their own. Its times are the
+ * other's. Errors: USAGE: they reach past the end; NOMEM. */
+lb_status lb_store_open_part(lb_store *whole, uint64_t first, uint64_t size, lb_store **out, lb_error *err);
+
 static inline lb_status lb_store_read(lb_store *s, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
 {
     return s->read_at(s, offset, out, size, got, err);

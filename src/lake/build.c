@@ -1,21 +1,14 @@
 #include "lake/build.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "io/save.h"
+#include "lake/former.h"
 #include "lake/inspect.h"
 #include "lake/lake_write.h"
 #include "lake/sandbox.h"
+#include "lake/spool.h"
 #include "lance/dataset_store.h"
-
-typedef struct build_file {
-    lb_arena arena;
-    lb_entry entry;
-    bool gone; /* vanished between listing and inspection: as if never listed */
-} build_file;
 
 typedef struct build {
     lb_context *cx;
@@ -26,9 +19,8 @@ typedef struct build {
     lb_lake_stats stats;
     lb_inspect_options inspect;
     lb_arena arena;
-    lb_data_file *found;
-    size_t count;
-    build_file *files;
+    lb_file_list found;
+    lb_spool spool; /* a slot for each file found; empty: it vanished between listing and inspection */
     uint64_t total_bytes;
     _Atomic uint64_t bytes_done;
     _Atomic uint64_t files_done;
@@ -61,10 +53,12 @@ static void build_progress(void *user)
     build *b = user;
     uint64_t done = atomic_load_explicit(&b->bytes_done, memory_order_relaxed);
 
-    lb_progress(b->cx, LB_MIN(done, b->total_bytes), b->total_bytes, atomic_load(&b->files_done), b->count);
+    lb_progress(b->cx, LB_MIN(done, b->total_bytes), b->total_bytes, atomic_load(&b->files_done), b->found.count);
 }
 
-static lb_status build_inspect(build *b, const lb_data_file *file, build_file *out, lb_error *err)
+/* `*gone`: the file vanished. */
+static lb_status build_inspect(build *b, const lb_data_file *file, const char *path, lb_arena *arena, lb_entry *out,
+                               bool *gone, lb_error *err)
 {
     lb_inspect_options options = b->inspect;
     lb_read_options *read = NULL;
@@ -73,12 +67,15 @@ static lb_status build_inspect(build *b, const lb_data_file *file, build_file *o
     options.bytes_done = &b->bytes_done;
     options.progress = b->cx->progress == NULL ? NULL : build_progress;
     options.progress_user = b;
-    lb_status status = lb_data_store_open(file->path, &store, err);
-    out->gone = status == LB_NOTFOUND;
+    lb_status status = lb_data_file_check_name(file, err);
+    if (status == LB_OK) {
+        status = lb_data_store_open(path, &store, err);
+        *gone = status == LB_NOTFOUND;
+    }
     if (status == LB_OK)
         status = lb_lake_options_for(b->options, file->rel_path, b->over, &read, err);
     if (status == LB_OK)
-        status = lb_inspect(b->cx, store, &options, read, &out->arena, &out->entry, err);
+        status = lb_inspect(b->cx, store, &options, read, arena, out, err);
     lb_read_options_free(read);
     lb_store_close(store);
     return status;
@@ -90,37 +87,42 @@ static bool build_may_record(lb_status status)
     return status != LB_CANCELLED && status != LB_NOMEM && status != LB_INTERNAL;
 }
 
-static lb_status build_one(void *user, size_t index, lb_error *err)
+static lb_status build_entry(build *b, size_t index, lb_arena *arena, lb_error *err)
 {
-    build *b = user;
-    const lb_data_file *file = &b->found[index];
-    build_file *out = &b->files[index];
+    const lb_data_file *file = &b->found.files[index];
+    const char *path = lb_data_file_path(b->dir, file, arena);
     lb_error failure = LB_ERROR_INIT;
+    lb_entry entry = { .size_bytes = 0 };
+    bool gone = false;
 
-    lb_arena_init(&out->arena, &b->cx->budget);
-    LB_TRY(lb_check_cancel(b->cx, err));
-    lb_status status = build_inspect(b, file, out, &failure);
-    if (status != LB_OK && !out->gone) {
+    if (path == NULL)
+        return lb_arena_fail(arena, err);
+    lb_status status = build_inspect(b, file, path, arena, &entry, &gone, &failure);
+    if (gone)
+        return LB_OK;
+    if (status != LB_OK) {
         if (!b->asked->record_errors || !build_may_record(status)) {
-            lb_fail_path(&failure, file->path);
+            lb_fail_path(&failure, path);
             if (err != NULL)
                 *err = failure;
             return status;
         }
-        if (out->entry.format.size == 0)
-            out->entry = (lb_entry){ .size_bytes = file->size,
-                                     .mtime_ns = file->mtime_ns,
-                                     .ctime_ns = file->ctime_ns,
-                                     .inspected_ns = lb_now_ns(),
-                                     .verified_ns = INT64_MIN,
-                                     .format = LB_STR("unknown"),
-                                     .locator = LB_STR("none") };
-        LB_TRY(lb_inspect_record(&failure, &out->arena, &out->entry, err));
+        LB_TRY(lb_inspect_failed(&failure, file, arena, &entry, err));
     }
-    out->entry.rel_path = file->rel_path;
-    out->entry.rel_path_raw = file->rel_path_raw;
+    return lb_spool_put(&b->spool, index, &entry, err);
+}
+
+static lb_status build_one(void *user, size_t index, lb_error *err)
+{
+    build *b = user;
+    lb_arena arena;
+
+    LB_TRY(lb_check_cancel(b->cx, err));
+    lb_arena_init(&arena, &b->cx->budget);
+    lb_status status = build_entry(b, index, &arena, err);
+    lb_arena_free(&arena);
     atomic_fetch_add(&b->files_done, 1);
-    return LB_OK;
+    return status;
 }
 
 /* A rule that no file matches is a mistake more often than not. */
@@ -128,41 +130,57 @@ static void build_tell_unused_rules(const build *b)
 {
     for (size_t k = 0; k < b->options->n_rules; k++) {
         bool used = false;
-        for (size_t i = 0; !used && i < b->count; i++)
-            used = lb_glob_match(lb_str_of(b->options->rules[k].glob), b->found[i].rel_path);
+        for (size_t i = 0; !used && i < b->found.count; i++)
+            used = lb_glob_match(lb_str_of(b->options->rules[k].glob), b->found.files[i].rel_path);
         if (!used)
             lb_note(b->cx, "no file matches the glob of --set '%s'", b->options->set[k]);
     }
 }
 
+/* Close the gaps that files left which are gone. */
+static void build_settle(build *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->found.count; i++) {
+        if (!lb_spool_has(&b->spool, i))
+            continue;
+        b->found.files[n] = b->found.files[i];
+        lb_spool_move(&b->spool, i, n++);
+    }
+    b->found.count = n;
+}
+
 static lb_status build_discover(build *b, lb_error *err)
 {
-    LB_TRY(lb_discover(b->cx, b->dir, &b->options->discover, &b->arena, &b->found, &b->count, err));
-    b->files = calloc(b->count + 1, sizeof *b->files);
-    if (b->files == NULL)
-        return lb_fail_nomem(err);
-    for (size_t i = 0; i < b->count; i++)
-        b->total_bytes += b->found[i].size;
+    LB_TRY(lb_discover(b->cx, b->dir, &b->options->discover, &b->found, err));
+    LB_TRY(lb_spool_init(&b->spool, &b->cx->budget, b->found.count, err));
+    for (size_t i = 0; i < b->found.count; i++)
+        b->total_bytes += b->found.files[i].size;
     if (b->inspect.for_map)
         build_tell_unused_rules(b);
-    LB_TRY(lb_run_jobs(b->cx, b->count, build_one, b, err));
-    lb_progress(b->cx, b->total_bytes, b->total_bytes, b->count, b->count);
+    LB_TRY(lb_run_jobs(b->cx, b->found.count, build_one, b, err));
+    lb_progress(b->cx, b->total_bytes, b->total_bytes, b->found.count, b->found.count);
+    build_settle(b);
     return LB_OK;
 }
 
 /* ---------------------------------------------------------------- writing */
 
-/* Entries of the files that were still there, in a list of their own. */
-static lb_status build_entries(build *b, lb_entry ***out, size_t *n, lb_error *err)
+static lb_status build_get(void *user, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    *out = calloc(b->count + 1, sizeof **out);
-    *n = 0;
-    if (*out == NULL)
-        return lb_fail_nomem(err);
-    for (size_t i = 0; i < b->count; i++)
-        if (!b->files[i].gone)
-            (*out)[(*n)++] = &b->files[i].entry;
+    const build *b = user;
+    const lb_data_file *file = &b->found.files[index];
+
+    LB_TRY(lb_spool_get(&b->spool, (size_t)index, arena, out, err));
+    out->rel_path = file->rel_path;
+    out->rel_path_raw = file->rel_path_raw;
     return LB_OK;
+}
+
+static lb_entry_source build_entries(build *b)
+{
+    return (lb_entry_source){ .count = b->found.count, .get = build_get, .user = b };
 }
 
 static lb_lake_write build_how(const build *b)
@@ -176,9 +194,8 @@ static lb_lake_write build_how(const build *b)
 
 static void build_free(build *b)
 {
-    for (size_t i = 0; b->files != NULL && i < b->count; i++)
-        lb_arena_free(&b->files[i].arena);
-    free(b->files);
+    lb_spool_free(&b->spool);
+    lb_file_list_free(&b->found);
     lb_lake_options_free(b->options);
     lb_arena_free(&b->arena);
 }
@@ -191,6 +208,7 @@ static lb_status build_start(build *b, lb_context *cx, const char *dir, const lb
     lb_error_clear(err);
     *b = (build){ .cx = cx, .dir = dir, .asked = options != NULL ? options : &build_defaults };
     lb_arena_init(&b->arena, &cx->budget);
+    lb_file_list_init(&b->found, &cx->budget);
     LB_TRY(build_setup(b, b->asked, err));
     b->inspect.digests = b->inspect.for_map = saved;
     return LB_OK;
@@ -210,10 +228,11 @@ static bool build_append(void *user, const void *bytes, size_t size)
     return lb_buf_append(&to->bytes, bytes, size, &to->why) == LB_OK;
 }
 
-static lb_status build_write(const build *b, lb_entry **entries, size_t n, build_bytes *to, lb_error *err)
+static lb_status build_write(build *b, build_bytes *to, lb_error *err)
 {
     const lb_lake_write how = build_how(b);
-    lb_status status = lb_lake_write_map(&how, entries, n, build_append, to, err);
+    const lb_entry_source entries = build_entries(b);
+    lb_status status = lb_lake_write_map(&how, &entries, build_append, to, err);
 
     if (to->why.code == LB_OK)
         return status;
@@ -225,9 +244,7 @@ static lb_status build_write(const build *b, lb_entry **entries, size_t n, build
 lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options,
                                const lb_read_options *over, lb_map **out, lb_error *err)
 {
-    lb_entry **entries = NULL;
     build_bytes made = { .why = LB_ERROR_INIT };
-    size_t n = 0;
     build b;
 
     *out = NULL;
@@ -237,10 +254,7 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
     if (status == LB_OK)
         status = build_discover(&b, err);
     if (status == LB_OK)
-        status = build_entries(&b, &entries, &n, err);
-    if (status == LB_OK)
-        status = build_write(&b, entries, n, &made, err);
-    free(entries);
+        status = build_write(&b, &made, err);
     build_free(&b);
     if (status == LB_OK)
         return lb_map_load_bytes(&made.bytes, dir, out, err);
@@ -251,19 +265,18 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
 static lb_status build_save(build *b, lb_error *err)
 {
     const lb_lake_write how = build_how(b);
-    lb_entry **entries = NULL;
     lb_lock *lock = NULL;
-    size_t n;
 
     /* The walk comes first: a folder that is not there, or is none, gets no lock file either. */
     LB_TRY(build_discover(b, err));
-    lb_status status = build_entries(b, &entries, &n, err);
+    const lb_entry_source entries = build_entries(b);
+    bool keep = false;
+    lb_status status = lb_lake_lock(b->dir, &lock, err);
     if (status == LB_OK)
-        status = lb_lake_lock(b->dir, &lock, err);
+        status = lb_lake_former(b->cx, b->dir, &how, &keep, err);
     if (status == LB_OK)
-        status = lb_lake_save_map(b->cx, b->dir, false, &how, entries, n, err);
+        status = lb_lake_save_map(b->cx, b->dir, keep, &how, &entries, err);
     lb_lock_release(lock);
-    free(entries);
     return status;
 }
 

@@ -29,6 +29,17 @@ bool lb_map_is_lost(const char *path, lb_status status)
     return status == LB_IO && access(path, R_OK) == 0;
 }
 
+/* The name in the map may be that of another file, where one of the two is not UTF-8: NOTFOUND. */
+static lb_status data_check_name(const lb_map *map, uint64_t index, lb_str name, lb_str rel_path, lb_error *err)
+{
+    lb_str raw;
+
+    LB_TRY(lb_map_view_raw_path(map, index, &raw, err));
+    return lb_str_equal(raw.size != 0 ? raw : rel_path, name)
+               ? LB_OK
+               : lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "the map has another file of that name");
+}
+
 /* Look in one folder; *map NULL where its map does not list the file, or there is none. */
 static lb_status data_look_in(lb_context *cx, const char *dir, const char *path, lb_arena *arena, lb_map **map,
                               lb_str *rel_path, uint64_t *index, const char **reason, lb_error *err)
@@ -47,6 +58,8 @@ static lb_status data_look_in(lb_context *cx, const char *dir, const char *path,
     lb_status status = lb_map_load_file(file, map, &why);
     if (status == LB_OK)
         status = lb_map_find_path(*map, *rel_path, index, &why);
+    if (status == LB_OK)
+        status = data_check_name(*map, *index, lb_str_of(path + skip), *rel_path, &why);
     if (status == LB_OK)
         return LB_OK;
     lb_map_close(*map);
@@ -243,7 +256,13 @@ static lb_status data_make(lb_context *cx, const lb_data_request *q, bool use_en
 
 lb_status lb_data_open(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)
 {
-    return data_make(cx, request, true, out, err);
+    lb_status status = data_make(cx, request, true, out, err);
+
+    if (status != LB_STALE)
+        return status;
+    /* It changed under the survey: looked at once more. */
+    lb_error_clear(err);
+    return data_make(cx, request, false, out, err);
 }
 
 lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)

@@ -6,21 +6,24 @@
 
 typedef struct lb_discover_options {
     bool hidden, by_products;
+    bool record_clashes; /* list a file whose name in the map is another's, under a third name; else UNSUPPORTED */
     const char *const *include, *const *exclude; /* ended by NULL; may be NULL */
 } lb_discover_options;
 
-/* One data file: the name in the map, and the one on disk. */
-typedef struct lb_data_file {
-    lb_str rel_path;     /* valid UTF-8: percent-escaped where the name is not */
-    lb_str rel_path_raw; /* the name's bytes where they are not UTF-8; else empty */
-    const char *path;    /* to open it */
-    uint64_t size;
-    int64_t mtime_ns, ctime_ns;
-} lb_data_file;
+/* One data file. rel_path is its name in the map: valid UTF-8, percent-escaped where the name is not; rel_path_raw then
+ * has the name's bytes. */
+typedef lb_walk_file lb_data_file;
 
-/* All data files below `root`, Lance datasets among them (a folder that is taken as one file and not looked into), by ascending rel_path. Errors: as lb_walk. */
-lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_arena *arena,
-                      lb_data_file **files, size_t *count, lb_error *err);
+/* All data files below `root`, by ascending rel_path, in an initialised list; the folder of a Lance dataset is one of them and
+ * not looked into. Errors: as lb_walk; USAGE (root is a dataset itself). */
+lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_file_list *out,
+                      lb_error *err);
+
+/* Where a file is opened, in the arena. NULL: see arena->why. */
+const char *lb_data_file_path(const char *root, const lb_data_file *file, lb_arena *arena);
+
+/* LB_UNSUPPORTED where a file stands under a third name, since its own in the map is another's; else LB_OK. */
+lb_status lb_data_file_check_name(const lb_data_file *file, lb_error *err);
 
 /* A name as a map holds it: valid UTF-8; a name that is not has its odd bytes, and `%`, as %XX. */
 lb_status lb_map_name_of(lb_str raw, lb_arena *arena, lb_str *out, lb_error *err);

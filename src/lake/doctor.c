@@ -117,16 +117,16 @@ static lb_status doctor_upgrade(doctor *d, lb_error *err)
         if (!d->kept[i])
             continue;
         LB_TRY(lb_map_view_path(d->map, i, &path, err));
-        while (k < d->n_disk && lb_str_compare(d->disk[k].rel_path, path) < 0)
+        while (k < d->disk.count && lb_str_compare(d->disk.files[k].rel_path, path) < 0)
             k++;
-        doctor_file *files = realloc(d->files, (d->n_files + 1) * sizeof *files);
-        if (files == NULL)
-            return lb_fail_nomem(err);
-        d->files = files;
-        d->cap_files = d->n_files + 1;
-        d->files[d->n_files++] = (doctor_file){
-            .drift = LB_DRIFT_COUNT, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k], .in_map = true, .index = i
-        };
+        const lb_data_file *disk = &d->disk.files[k];
+        const doctor_file file = { .drift = LB_DRIFT_COUNT,
+                                   .rel_path = disk->rel_path,
+                                   .disk = disk,
+                                   .in_map = true,
+                                   .index = i,
+                                   .old_bytes = -1 };
+        LB_TRY(lb_doctor_add(d, &file, err));
         d->kept[i] = 0;
     }
     return LB_OK;
@@ -137,7 +137,7 @@ static lb_status doctor_run(lb_doctor_report *r, lb_error *err)
     doctor *d = &r->d;
     bool drift;
 
-    LB_TRY(lb_discover(d->cx, d->dir, &d->lake->discover, &d->arena, &d->disk, &d->n_disk, err));
+    LB_TRY(lb_discover(d->cx, d->dir, &d->lake->discover, &d->disk, err));
     LB_TRY(lb_doctor_compare(d, err));
     drift = doctor_has_drift(d);
     if (d->options.heal && drift)
@@ -184,9 +184,12 @@ static lb_status doctor_start(lb_doctor_report *r, lb_context *cx, const char *d
 {
     doctor *d = &r->d;
 
+    if (pthread_mutex_init(&d->lock, NULL) != 0)
+        return lb_fail_nomem(err);
     d->cx = cx;
     lb_arena_init(&d->arena, &cx->budget);
-    lb_arena_init(&d->heal_arena, &cx->budget);
+    lb_file_list_init(&d->disk, &cx->budget);
+    d->failed_at = SIZE_MAX;
     if (options != NULL && options->struct_size != sizeof *options)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_doctor_options.struct_size is %zu, not %zu", options->struct_size,
                        sizeof *options);
@@ -253,16 +256,16 @@ void lb_doctor_report_free(lb_doctor_report *r)
 {
     if (r == NULL)
         return;
-    for (size_t i = 0; r->d.survey_arenas != NULL && i < r->d.n_surveyed; i++)
-        lb_arena_free(&r->d.survey_arenas[i]);
-    free(r->d.survey_arenas);
+    lb_spool_free(&r->d.spool);
+    lb_file_list_free(&r->d.disk);
     free(r->d.files);
     free(r->d.kept);
     free(r->order);
     lb_lake_options_free(r->d.lake);
     lb_map_close(r->d.map);
-    lb_arena_free(&r->d.heal_arena);
     lb_arena_free(&r->d.arena);
+    if (r->d.cx != NULL)
+        (void)pthread_mutex_destroy(&r->d.lock);
     free(r);
 }
 
@@ -273,7 +276,7 @@ lb_status lb_doctor_get_info(const lb_doctor_report *r, lb_doctor_info *out, lb_
     lb_error_clear(err);
     *out = (lb_doctor_info){ .struct_size = sizeof *out,
                              .status = r->status,
-                             .total_files = r->d.n_disk,
+                             .total_files = r->d.disk.count,
                              .healthy = r->d.healthy,
                              .findings = r->n_findings,
                              .healed = r->healed,
@@ -286,47 +289,44 @@ lb_status lb_doctor_get_info(const lb_doctor_report *r, lb_doctor_info *out, lb_
     return LB_OK;
 }
 
-/* Paths of the report end in NUL: those of files by the walk, those of entries by copies. */
-static lb_status doctor_text(doctor *d, lb_str text, const char **out, lb_error *err)
+/* The path a renamed file had. */
+static lb_status doctor_was(doctor *d, const doctor_file *f, const char **out, lb_error *err)
 {
-    *out = lb_arena_copy(&d->arena, text);
+    lb_str path;
+
+    LB_TRY(lb_map_view_path(d->map, f->index, &path, err));
+    *out = lb_arena_copy(&d->arena, path);
     return *out == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
 }
 
 lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err)
 {
     lb_doctor_report *r = (lb_doctor_report *)(uintptr_t)report;
+    static const doctor_detail none;
 
     lb_error_clear(err);
     if (index >= r->n_findings)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "finding %llu of a report of %zu", (unsigned long long)index,
                        r->n_findings);
-    doctor_file *f = &r->d.files[r->order[index]];
+    const doctor_file *f = &r->d.files[r->order[index]];
+    const doctor_detail *more = f->detail != NULL ? f->detail : &none;
     *out = (lb_finding){ .struct_size = sizeof *out,
                          .drift = f->drift,
-                         .old_bytes = -1,
-                         .new_bytes = -1,
-                         .n_damage = f->n_damage,
-                         .damage = f->damage,
-                         .n_schema = f->n_schema,
-                         .schema = f->schema };
-    LB_TRY(doctor_text(&r->d, f->rel_path, &out->path, err));
-    if (f->was.size != 0)
-        LB_TRY(doctor_text(&r->d, f->was, &out->was, err));
-    /* With its place and hint, as the map has it, where it was surveyed. */
-    if (f->why != NULL)
-        out->error = f->failed && f->fresh->error.at != NULL ? f->fresh->error.at : f->why->message;
-    if (f->old != NULL)
-        out->old_bytes = (int64_t)f->old->size_bytes;
-    if (f->disk != NULL)
-        out->new_bytes = (int64_t)f->disk->size;
-    return LB_OK;
+                         .path = f->rel_path.at,
+                         .error = f->why,
+                         .old_bytes = f->old_bytes,
+                         .new_bytes = f->disk != NULL ? (int64_t)f->disk->size : -1,
+                         .n_damage = more->n_damage,
+                         .damage = more->damage,
+                         .n_schema = more->n_schema,
+                         .schema = more->schema };
+    return f->drift == LB_DRIFT_RENAMED ? doctor_was(&r->d, f, &out->was, err) : LB_OK;
 }
 
 /* ---------------------------------------------------------------- undoing */
 
-/* The swap for file systems that cannot exchange names: by way of a third name, so that a map is there at every moment. A
- * failure on the way puts back what was. The third name is one that writers clear away. Returns errno. */
+/* The swap for file systems that cannot exchange names: by way of a third name, so that a map is there at every
+ * moment. A failure on the way puts back what was. The third name is one that writers clear away. Returns errno. */
 static int doctor_swap_slowly(int dir)
 {
     static const char spare[] = LB_MAP_NAME ".tmp.0.0";
@@ -368,7 +368,7 @@ static lb_status doctor_undo_locked(const char *dir, lb_arena *arena, lb_error *
     if (access(old, F_OK) != 0) {
         if (errno != ENOENT)
             return lb_fail_errno(err, errno, old, "open");
-        lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "there is no map of before a heal to put back");
+        lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "there is no former map to put back");
         lb_fail_path(err, old);
         return LB_NOTFOUND;
     }

@@ -10,9 +10,11 @@
 #include "lake/handlers.h"
 #include "lance/dataset_store.h"
 
+#define COMPARE_WINDOW 4096 /* files whose contents are compared at a time: what that takes is freed before the next */
+
 /* ---------------------------------------------------------------- names, sizes, times */
 
-static lb_status compare_add(doctor *d, doctor_file file, doctor_file **out, lb_error *err)
+lb_status lb_doctor_add(doctor *d, const doctor_file *file, lb_error *err)
 {
     if (d->n_files == d->cap_files) {
         size_t cap = d->cap_files == 0 ? 64 : d->cap_files * 2;
@@ -22,11 +24,15 @@ static lb_status compare_add(doctor *d, doctor_file file, doctor_file **out, lb_
         d->files = files;
         d->cap_files = cap;
     }
-    d->files[d->n_files] = file;
-    if (out != NULL)
-        *out = &d->files[d->n_files];
-    d->n_files++;
+    d->files[d->n_files++] = *file;
     return LB_OK;
+}
+
+doctor_detail *lb_doctor_detail(doctor *d, doctor_file *file)
+{
+    if (file->detail == NULL)
+        file->detail = lb_arena_alloc(&d->arena, 1, sizeof *file->detail);
+    return file->detail;
 }
 
 /* Was the file changed so shortly before it was inspected that a later change may have the same time? */
@@ -55,44 +61,44 @@ static lb_status compare_both(doctor *d, uint64_t index, const lb_entry *stamp, 
     const lb_file_stat now = { f->size, f->mtime_ns, f->ctime_ns };
     bool same = lb_entry_matches(stamp, &now);
     doctor_look look = compare_look(d, stamp, f, same);
-    doctor_file *file;
 
     if (look == DOCTOR_LOOK_NONE) {
         d->kept[index] = 1;
         d->healthy++;
         return LB_OK;
     }
-    LB_TRY(compare_add(d,
-                       (doctor_file){ .drift = LB_DRIFT_COUNT,
-                                      .rel_path = f->rel_path,
-                                      .disk = f,
-                                      .in_map = true,
-                                      .index = index,
-                                      .same_time = same },
-                       &file, err));
-    file->old = lb_arena_alloc(&d->arena, 1, sizeof *file->old);
-    file->check = lb_arena_alloc(&d->arena, 1, sizeof *file->check);
-    if (file->old == NULL || file->check == NULL)
-        return lb_arena_fail(&d->arena, err);
-    LB_TRY(lb_map_view(d->map, index, &d->arena, file->old, err));
-    *file->check = (lb_content_check){ .path = f->path, .entry = file->old, .ends_only = look == DOCTOR_LOOK_ENDS };
-    return LB_OK;
+    const doctor_file file = { .drift = LB_DRIFT_COUNT,
+                               .rel_path = f->rel_path,
+                               .disk = f,
+                               .in_map = true,
+                               .index = index,
+                               .old_bytes = (int64_t)stamp->size_bytes,
+                               .looked = true,
+                               .ends_only = look == DOCTOR_LOOK_ENDS,
+                               .same_time = same };
+    d->to_look++;
+    return lb_doctor_add(d, &file, err);
 }
 
 static lb_status compare_missing(doctor *d, uint64_t index, const lb_entry *stamp, lb_error *err)
 {
-    doctor_file *file;
-    lb_str path = { lb_arena_copy(&d->arena, stamp->rel_path), stamp->rel_path.size };
+    const doctor_file file = { .drift = LB_DRIFT_MISSING,
+                               .rel_path = { lb_arena_copy(&d->arena, stamp->rel_path), stamp->rel_path.size },
+                               .in_map = true,
+                               .index = index,
+                               .old_bytes = (int64_t)stamp->size_bytes };
 
-    if (path.at == NULL)
-        return lb_arena_fail(&d->arena, err);
-    LB_TRY(compare_add(d, (doctor_file){ .drift = LB_DRIFT_MISSING, .rel_path = path, .in_map = true, .index = index },
-                       &file, err));
-    file->old = lb_arena_alloc(&d->arena, 1, sizeof *file->old);
-    if (file->old == NULL)
-        return lb_arena_fail(&d->arena, err);
-    return lb_map_view(d->map, index, &d->arena, file->old, err);
+    return file.rel_path.at == NULL ? lb_arena_fail(&d->arena, err) : lb_doctor_add(d, &file, err);
 }
+
+static lb_status compare_new(doctor *d, const lb_data_file *f, lb_error *err)
+{
+    const doctor_file file = { .drift = LB_DRIFT_UNINDEXED, .rel_path = f->rel_path, .disk = f, .old_bytes = -1 };
+
+    return lb_doctor_add(d, &file, err);
+}
+
+static lb_status compare_contents(doctor *d, lb_error *err);
 
 /* Entries and files, both in the order of their paths. */
 static lb_status compare_names(doctor *d, lb_error *err)
@@ -100,7 +106,7 @@ static lb_status compare_names(doctor *d, lb_error *err)
     uint64_t n_entries = d->map == NULL ? 0 : lb_map_count(d->map), i = 0;
     size_t k = 0;
 
-    while (i < n_entries || k < d->n_disk) {
+    while (i < n_entries || k < d->disk.count) {
         uint64_t index = i < n_entries ? lb_map_by_path(d->map, i) : n_entries;
         lb_entry stamp = { 0 };
         int order = -1;
@@ -108,50 +114,23 @@ static lb_status compare_names(doctor *d, lb_error *err)
             LB_TRY(lb_map_view_stamp(d->map, index, &stamp, err));
         if (i == n_entries)
             order = 1;
-        else if (k < d->n_disk)
-            order = lb_str_compare(stamp.rel_path, d->disk[k].rel_path);
+        else if (k < d->disk.count)
+            order = lb_str_compare(stamp.rel_path, d->disk.files[k].rel_path);
         if (order < 0)
             LB_TRY(compare_missing(d, index, &stamp, err));
         else if (order > 0)
-            LB_TRY(compare_add(
-                d, (doctor_file){ .drift = LB_DRIFT_UNINDEXED, .rel_path = d->disk[k].rel_path, .disk = &d->disk[k] },
-                NULL, err));
+            LB_TRY(compare_new(d, &d->disk.files[k], err));
         else
-            LB_TRY(compare_both(d, index, &stamp, &d->disk[k], err));
+            LB_TRY(compare_both(d, index, &stamp, &d->disk.files[k], err));
         i += order <= 0;
         k += order >= 0;
+        if (d->to_look == COMPARE_WINDOW)
+            LB_TRY(compare_contents(d, err));
     }
-    return LB_OK;
+    return compare_contents(d, err);
 }
 
 /* ---------------------------------------------------------------- content */
-
-static lb_status compare_contents(doctor *d, lb_error *err)
-{
-    size_t n = 0;
-    lb_content_check *checks = calloc(d->n_files + 1, sizeof *checks);
-
-    if (checks == NULL)
-        return lb_fail_nomem(err);
-    for (size_t i = 0; i < d->n_files; i++)
-        if (d->files[i].check != NULL)
-            checks[n++] = *d->files[i].check;
-    lb_content_work work = { .arena = &d->arena,
-                             .bytes_done = &d->bytes_hashed,
-                             .files_done = &d->files_done,
-                             .progress = d->cx->progress == NULL ? NULL : lb_doctor_progress,
-                             .progress_user = d };
-    d->planned_files += n;
-    for (size_t i = 0; i < n; i++)
-        d->planned_bytes += lb_content_check_bytes(&checks[i]);
-    lb_status status = lb_content_check_all(d->cx, checks, n, &work, err);
-    n = 0;
-    for (size_t i = 0; i < d->n_files; i++)
-        if (d->files[i].check != NULL)
-            *d->files[i].check = checks[n++];
-    free(checks);
-    return status;
-}
 
 /* Rows of the blocks that a run of bytes touches. */
 static void compare_damaged_rows(const lb_entry *e, lb_damage *damage)
@@ -174,78 +153,81 @@ static void compare_damaged_rows(const lb_entry *e, lb_damage *damage)
 }
 
 /* Ranges that differ, neighbours joined. */
-static lb_status compare_damage(doctor *d, doctor_file *f, lb_error *err)
+static lb_status compare_damage(doctor *d, doctor_file *f, const lb_content_check *check, lb_error *err)
 {
-    const lb_digests *g = &f->old->digests;
+    const lb_digests *g = &check->entry->digests;
+    doctor_detail *more = check->states == NULL ? NULL : lb_doctor_detail(d, f);
+    uint64_t n = 0;
 
-    if (f->check->states == NULL)
+    if (check->states == NULL)
         return LB_OK;
-    f->damage = lb_arena_alloc(&d->arena, (size_t)g->count, sizeof *f->damage);
-    if (f->damage == NULL)
+    for (uint64_t i = 0; i < g->count; i++)
+        n += check->states[i] == LB_RANGE_DIFFERS;
+    if (more == NULL || (more->damage = lb_arena_alloc(&d->arena, (size_t)n, sizeof *more->damage)) == NULL)
         return lb_arena_fail(&d->arena, err);
     for (uint64_t i = 0; i < g->count; i++) {
-        if (f->check->states[i] != LB_RANGE_DIFFERS)
+        if (check->states[i] != LB_RANGE_DIFFERS)
             continue;
-        lb_damage *last = f->n_damage == 0 ? NULL : &f->damage[f->n_damage - 1];
+        lb_damage *last = more->n_damage == 0 ? NULL : &more->damage[more->n_damage - 1];
         if (last != NULL && last->first_byte + last->length == g->first_byte[i])
             last->length += g->length[i];
         else
-            f->damage[f->n_damage++] = (lb_damage){ .first_byte = g->first_byte[i], .length = g->length[i] };
+            more->damage[more->n_damage++] = (lb_damage){ .first_byte = g->first_byte[i], .length = g->length[i] };
     }
-    for (uint64_t i = 0; i < f->n_damage; i++)
-        compare_damaged_rows(f->old, &f->damage[i]);
+    for (uint64_t i = 0; i < more->n_damage; i++)
+        compare_damaged_rows(check->entry, &more->damage[i]);
     return LB_OK;
 }
 
 /* Is what is left the beginning of what was mapped? A cut range cannot be compared, the beginnings of blocks in it
  * can. */
-static lb_status compare_shorter(doctor_file *f, lb_error *err)
+static lb_status compare_shorter(doctor_file *f, const lb_content_check *check, lb_error *err)
 {
     bool same = f->disk->size == 0, hold, looked;
 
-    for (uint64_t i = 0; f->check->states != NULL && i < f->old->digests.count; i++)
-        same |= f->check->states[i] == LB_RANGE_SAME;
+    for (uint64_t i = 0; check->states != NULL && i < check->entry->digests.count; i++)
+        same |= check->states[i] == LB_RANGE_SAME;
     f->drift = LB_DRIFT_REWRITTEN;
-    if (f->check->differs)
+    if (check->differs)
         return LB_OK;
-    LB_TRY(lb_content_starts(f->disk->path, f->old, &hold, &looked, err));
+    LB_TRY(lb_content_starts(check->path, check->entry, &hold, &looked, err));
     f->drift = !hold ? LB_DRIFT_REWRITTEN : same || looked ? LB_DRIFT_TRUNCATED : LB_DRIFT_MODIFIED;
     return LB_OK;
 }
 
 /* Does an entry of equal content get new times from a heal? One that has them already is left alone, so that healing a
  * healthy lake writes nothing. */
-static bool compare_is_stamped_anew(const doctor *d, const doctor_file *f)
+static bool compare_is_stamped_anew(const doctor *d, const doctor_file *f, const lb_entry *old)
 {
-    return d->options.verify || compare_is_racy(f->old) || f->old->ctime_ns != f->disk->ctime_ns;
+    return d->options.verify || compare_is_racy(old) || old->ctime_ns != f->disk->ctime_ns;
 }
 
-static lb_status compare_judge(doctor *d, doctor_file *f, lb_error *err)
+static lb_status compare_judge(doctor *d, doctor_file *f, const lb_content_check *check, lb_error *err)
 {
-    const lb_content_check *check = f->check;
+    const lb_entry *old = check->entry;
 
     if (check->unreadable) {
         f->drift = LB_DRIFT_UNREADABLE;
-        f->why = check->error;
-        return LB_OK;
+        f->why = lb_arena_copy(&d->arena, lb_str_of(check->error->message));
+        return f->why == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
     }
     if (!check->known) {
         /* Nothing to compare with: times are all there is, and under BLAKE3 that is not enough (8.1). An entry with an
          * error has no hash; it stands as long as ctime too says that the file has not been mended. */
-        bool failed = f->old->error.size != 0;
-        bool trusted = f->same_time && (failed ? f->old->ctime_ns == f->disk->ctime_ns
-                                               : d->inspect.fingerprint != LB_FINGERPRINT_BLAKE3);
+        bool failed = old->error.size != 0;
+        bool trusted = f->same_time &&
+                       (failed ? old->ctime_ns == f->disk->ctime_ns : d->inspect.fingerprint != LB_FINGERPRINT_BLAKE3);
         f->drift = trusted ? LB_DRIFT_COUNT : LB_DRIFT_MODIFIED;
         return LB_OK;
     }
     if (f->same_time) {
-        f->drift = check->differs ? LB_DRIFT_DAMAGED : compare_is_racy(f->old) ? LB_DRIFT_RACY : LB_DRIFT_COUNT;
-        f->restamp = !check->differs && compare_is_stamped_anew(d, f);
-        return check->differs ? compare_damage(d, f, err) : LB_OK;
+        f->drift = check->differs ? LB_DRIFT_DAMAGED : compare_is_racy(old) ? LB_DRIFT_RACY : LB_DRIFT_COUNT;
+        f->restamp = !check->differs && compare_is_stamped_anew(d, f, old);
+        return check->differs ? compare_damage(d, f, check, err) : LB_OK;
     }
-    if (f->disk->size < f->old->size_bytes)
-        return compare_shorter(f, err);
-    if (f->disk->size > f->old->size_bytes) {
+    if (f->disk->size < old->size_bytes)
+        return compare_shorter(f, check, err);
+    if (f->disk->size > old->size_bytes) {
         f->drift = check->differs ? LB_DRIFT_REWRITTEN : LB_DRIFT_APPENDED;
         return LB_OK;
     }
@@ -255,17 +237,17 @@ static lb_status compare_judge(doctor *d, doctor_file *f, lb_error *err)
 }
 
 /* A dataset's bytes are those of its manifest: whether its rows can be read is seen by reading them. */
-static lb_status compare_verify(doctor *d, doctor_file *f, lb_error *err)
+static lb_status compare_verify(doctor *d, doctor_file *f, const lb_content_check *check, lb_error *err)
 {
-    const lb_format *format = lb_handler_of_name(f->old->format);
+    const lb_format *format = lb_handler_of_name(check->entry->format);
     lb_store *store = NULL;
     lb_reader *reader = NULL;
     lb_error why = LB_ERROR_INIT;
 
-    if (!d->options.verify || lb_doctor_is_drift(f) || f->old->error.size != 0 || format == NULL ||
+    if (!d->options.verify || lb_doctor_is_drift(f) || check->entry->error.size != 0 || format == NULL ||
         format->verify == NULL)
         return LB_OK;
-    lb_status status = lb_data_store_open(f->disk->path, &store, &why);
+    lb_status status = lb_data_store_open(check->path, &store, &why);
     if (status == LB_OK)
         status = format->open(format, d->cx, store, NULL, NULL, &reader, &why);
     if (status == LB_OK)
@@ -281,53 +263,130 @@ static lb_status compare_verify(doctor *d, doctor_file *f, lb_error *err)
     }
     f->drift = LB_DRIFT_UNREADABLE;
     f->restamp = false;
-    f->why = lb_arena_dup(&d->arena, &why, sizeof why);
+    f->why = lb_arena_copy(&d->arena, lb_str_of(why.message));
     return f->why == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
 }
 
-static lb_status compare_judge_all(doctor *d, lb_error *err)
+/* A window: the files that were added since the last one and are to be looked at. */
+typedef struct compare_window {
+    lb_arena arena;
+    lb_entry *entries;
+    lb_content_check *checks;
+    size_t n;
+} compare_window;
+
+static lb_status compare_ask(doctor *d, compare_window *w, const doctor_file *f, lb_error *err)
 {
-    for (size_t i = 0; i < d->n_files; i++) {
-        doctor_file *f = &d->files[i];
-        if (f->check == NULL)
-            continue;
-        LB_TRY(compare_judge(d, f, err));
-        LB_TRY(compare_verify(d, f, err));
-        d->healthy += !lb_doctor_is_drift(f);
-    }
+    lb_entry *old = &w->entries[w->n];
+    const char *path = lb_data_file_path(d->dir, f->disk, &w->arena);
+
+    if (path == NULL)
+        return lb_arena_fail(&w->arena, err);
+    LB_TRY(lb_map_view(d->map, f->index, &w->arena, old, err));
+    w->checks[w->n] = (lb_content_check){ .path = path, .entry = old, .ends_only = f->ends_only };
+    d->planned_bytes += d->planned_all ? 0 : lb_content_check_bytes(&w->checks[w->n]);
+    d->planned_files += !d->planned_all;
+    w->n++;
     return LB_OK;
+}
+
+static lb_status compare_check(doctor *d, compare_window *w, lb_error *err)
+{
+    const lb_content_work work = { .arena = &w->arena,
+                                   .bytes_done = &d->bytes_hashed,
+                                   .files_done = &d->files_done,
+                                   .progress = d->cx->progress == NULL ? NULL : lb_doctor_progress,
+                                   .progress_user = d };
+
+    w->entries = lb_arena_alloc(&w->arena, d->to_look, sizeof *w->entries);
+    w->checks = lb_arena_alloc(&w->arena, d->to_look, sizeof *w->checks);
+    if (w->entries == NULL || w->checks == NULL)
+        return lb_arena_fail(&w->arena, err);
+    for (size_t i = d->looked_to; i < d->n_files; i++)
+        if (d->files[i].looked)
+            LB_TRY(compare_ask(d, w, &d->files[i], err));
+    return lb_content_check_all(d->cx, w->checks, w->n, &work, err);
+}
+
+/* Judge the files of a window; what is healthy and stays as it is leaves the list. */
+static lb_status compare_judge_all(doctor *d, const compare_window *w, lb_error *err)
+{
+    size_t to = d->looked_to, k = 0;
+
+    for (size_t i = d->looked_to; i < d->n_files; i++) {
+        doctor_file *f = &d->files[i];
+        if (f->looked) {
+            LB_TRY(compare_judge(d, f, &w->checks[k], err));
+            LB_TRY(compare_verify(d, f, &w->checks[k++], err));
+            d->healthy += !lb_doctor_is_drift(f);
+        }
+        if (f->looked && f->drift == LB_DRIFT_COUNT && !f->restamp)
+            d->kept[f->index] = 1;
+        else
+            d->files[to++] = *f;
+    }
+    d->n_files = d->looked_to = to;
+    d->to_look = 0;
+    return LB_OK;
+}
+
+static lb_status compare_contents(doctor *d, lb_error *err)
+{
+    compare_window w = { .n = 0 };
+
+    if (d->to_look == 0) {
+        d->looked_to = d->n_files;
+        return LB_OK;
+    }
+    lb_arena_init(&w.arena, &d->cx->budget);
+    lb_status status = compare_check(d, &w, err);
+    if (status == LB_OK)
+        status = compare_judge_all(d, &w, err);
+    lb_arena_free(&w.arena);
+    return status;
 }
 
 /* ---------------------------------------------------------------- renamed files */
 
-/* What tells a content: size and digests. */
-static lb_status compare_key(lb_arena *arena, const lb_entry *e, lb_str *out, lb_error *err)
-{
-    size_t n = (size_t)e->digests.count * LB_XXH3_SIZE;
-    char *key = n > SIZE_MAX / 2 ? NULL : lb_arena_alloc(arena, n + sizeof e->size_bytes, 1);
+/* What tells a content: its size, and the hash of its digests. */
+typedef struct compare_key {
+    uint64_t size;
+    uint8_t hash[LB_XXH3_SIZE];
+} compare_key;
 
-    if (key == NULL)
-        return lb_arena_fail(arena, err);
-    memcpy(key, &e->size_bytes, sizeof e->size_bytes);
-    if (n != 0)
-        memcpy(key + sizeof e->size_bytes, e->digests.xxh3, n);
-    *out = (lb_str){ key, n + sizeof e->size_bytes };
-    return LB_OK;
+static bool compare_key_of(const lb_entry *e, compare_key *out)
+{
+    lb_xxh3 *hash = lb_xxh3_new();
+
+    if (hash == NULL)
+        return false;
+    if (e->digests.count != 0)
+        lb_xxh3_update(hash, e->digests.xxh3, (size_t)e->digests.count * LB_XXH3_SIZE);
+    lb_xxh3_digest(hash, out->hash);
+    lb_xxh3_free(hash);
+    out->size = e->size_bytes;
+    return true;
+}
+
+static lb_str compare_key_text(const compare_key *key)
+{
+    return (lb_str){ (const char *)key, sizeof *key };
 }
 
 typedef struct compare_renames {
     doctor *d;
     size_t *found; /* files to digest */
-    lb_entry *digests;
-    lb_arena *arenas;
+    compare_key *keys;
 } compare_renames;
 
-static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena, lb_entry *out, lb_error *err)
+static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena, compare_key *out, lb_error *err)
 {
+    const char *path = lb_data_file_path(d->dir, f->disk, arena);
+    lb_entry entry = { .size_bytes = f->disk->size };
     lb_digester *digester = NULL;
     lb_store *store = NULL;
     uint8_t *bytes = malloc(LB_DIGEST_RANGE);
-    lb_status status = bytes == NULL ? lb_fail_nomem(err) : lb_data_store_open(f->disk->path, &store, err);
+    lb_status status = bytes == NULL || path == NULL ? lb_fail_nomem(err) : lb_data_store_open(path, &store, err);
 
     if (status == LB_OK)
         status = lb_digester_new(false, &d->cx->budget, &digester, err);
@@ -343,9 +402,10 @@ static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena
         lb_doctor_progress(d);
         at += got;
     }
-    *out = (lb_entry){ .size_bytes = f->disk->size };
     if (status == LB_OK)
-        status = lb_digester_finish(digester, arena, out, err);
+        status = lb_digester_finish(digester, arena, &entry, err);
+    if (status == LB_OK && !compare_key_of(&entry, out))
+        status = lb_fail_nomem(err);
     lb_digester_free(digester);
     lb_store_close(store);
     free(bytes);
@@ -356,14 +416,16 @@ static lb_status compare_digest_job(void *user, size_t k, lb_error *err)
 {
     compare_renames *r = user;
     lb_error why = LB_ERROR_INIT;
+    lb_arena arena;
 
-    lb_arena_init(&r->arenas[k], &r->d->cx->budget);
-    lb_status status = compare_digest(r->d, &r->d->files[r->found[k]], &r->arenas[k], &r->digests[k], &why);
+    lb_arena_init(&arena, &r->d->cx->budget);
+    lb_status status = compare_digest(r->d, &r->d->files[r->found[k]], &arena, &r->keys[k], &why);
+    lb_arena_free(&arena);
     atomic_fetch_add(&r->d->files_done, 1);
     if (status == LB_OK)
         return LB_OK;
     /* One that cannot be read is no rename; the survey will say what is wrong with it. */
-    r->digests[k] = (lb_entry){ .size_bytes = UINT64_MAX };
+    r->keys[k].size = UINT64_MAX;
     if (status != LB_CANCELLED && status != LB_NOMEM)
         return LB_OK;
     if (err != NULL)
@@ -372,27 +434,23 @@ static lb_status compare_digest_job(void *user, size_t k, lb_error *err)
 }
 
 /* Give a file that is new the entry of one that is gone, content being equal. Each entry is given once. */
-static lb_status compare_match(doctor *d, compare_renames *r, size_t n, lb_names *gone, lb_error *err)
+static void compare_match(doctor *d, const compare_renames *r, size_t n, const lb_names *gone)
 {
     for (size_t k = 0; k < n; k++) {
         doctor_file *f = &d->files[r->found[k]];
-        lb_str key = { NULL, 0 };
-        LB_TRY(compare_key(&d->arena, &r->digests[k], &key, err));
-        uint64_t *old = lb_names_find(gone, key);
+        uint64_t *old = lb_names_find(gone, compare_key_text(&r->keys[k]));
         if (old == NULL || *old == UINT64_MAX)
             continue;
-        doctor_file *from = &d->files[*old];
+        const doctor_file *from = &d->files[*old];
         *old = UINT64_MAX;
         f->drift = LB_DRIFT_RENAMED;
-        f->was = from->rel_path;
         f->index = from->index;
-        f->old = from->old;
+        f->old_bytes = from->old_bytes;
         f->restamp = true;
     }
-    return LB_OK;
 }
 
-static lb_status compare_renamed(doctor *d, lb_names *gone, lb_names *sizes, lb_error *err)
+static lb_status compare_renamed(doctor *d, const lb_names *gone, const lb_names *sizes, lb_error *err)
 {
     compare_renames r = { .d = d, .found = calloc(d->n_files + 1, sizeof *r.found) };
     size_t n = 0;
@@ -402,47 +460,71 @@ static lb_status compare_renamed(doctor *d, lb_names *gone, lb_names *sizes, lb_
             lb_names_find(sizes, (lb_str){ (const char *)&d->files[i].disk->size, sizeof d->files[i].disk->size }) !=
                 NULL)
             r.found[n++] = i;
-    r.digests = calloc(n + 1, sizeof *r.digests);
-    r.arenas = calloc(n + 1, sizeof *r.arenas);
-    lb_status status = r.found == NULL || r.digests == NULL || r.arenas == NULL ? lb_fail_nomem(err) : LB_OK;
+    r.keys = calloc(n + 1, sizeof *r.keys);
+    lb_status status = r.found == NULL || r.keys == NULL ? lb_fail_nomem(err) : LB_OK;
     d->planned_files += n;
     for (size_t k = 0; status == LB_OK && k < n; k++)
         d->planned_bytes += d->files[r.found[k]].disk->size;
     if (status == LB_OK)
         status = lb_run_jobs(d->cx, n, compare_digest_job, &r, err);
     if (status == LB_OK)
-        status = compare_match(d, &r, n, gone, err);
-    for (size_t k = 0; r.arenas != NULL && k < n; k++)
-        lb_arena_free(&r.arenas[k]);
+        compare_match(d, &r, n, gone);
     free(r.found);
-    free(r.digests);
-    free(r.arenas);
+    free(r.keys);
     return status;
+}
+
+/* Note the content of a file that is gone. Empty files are all alike. */
+static lb_status compare_gone(doctor *d, size_t i, lb_arena *arena, lb_names *gone, lb_names *sizes, lb_error *err)
+{
+    lb_arena scratch;
+    lb_entry old;
+
+    if (d->files[i].drift != LB_DRIFT_MISSING || d->files[i].old_bytes == 0)
+        return LB_OK;
+    lb_arena_init(&scratch, &d->cx->budget);
+    lb_status status = lb_map_view(d->map, d->files[i].index, &scratch, &old, err);
+    compare_key *key = status != LB_OK || old.digests.xxh3 == NULL ? NULL : lb_arena_alloc(arena, 1, sizeof *key);
+    if (status == LB_OK && old.digests.xxh3 != NULL && (key == NULL || !compare_key_of(&old, key)))
+        status = lb_arena_fail(arena, err);
+    lb_arena_free(&scratch);
+    if (status != LB_OK || key == NULL)
+        return status;
+    LB_TRY(lb_names_add(gone, compare_key_text(key), i, NULL, err));
+    return lb_names_add(sizes, (lb_str){ (const char *)&key->size, sizeof key->size }, i, NULL, err);
 }
 
 static lb_status compare_renames_all(doctor *d, lb_error *err)
 {
     lb_names gone = { 0 }, sizes = { 0 };
+    lb_arena arena;
     lb_status status = LB_OK;
+    bool any = false;
 
-    for (size_t i = 0; status == LB_OK && i < d->n_files; i++) {
-        doctor_file *f = &d->files[i];
-        lb_str key = { NULL, 0 };
-        /* Empty files are all alike. */
-        if (f->drift != LB_DRIFT_MISSING || f->old->size_bytes == 0 || f->old->digests.xxh3 == NULL)
-            continue;
-        status = compare_key(&d->arena, f->old, &key, err);
-        if (status == LB_OK)
-            status = lb_names_add(&gone, key, i, NULL, err);
-        if (status == LB_OK)
-            status = lb_names_add(&sizes, (lb_str){ (const char *)&f->old->size_bytes, sizeof f->old->size_bytes }, i,
-                                  NULL, err);
-    }
+    for (size_t i = 0; !any && i < d->n_files; i++)
+        any = d->files[i].drift == LB_DRIFT_UNINDEXED;
+    lb_arena_init(&arena, &d->cx->budget);
+    for (size_t i = 0; any && status == LB_OK && i < d->n_files; i++)
+        status = compare_gone(d, i, &arena, &gone, &sizes, err);
     if (status == LB_OK && gone.count != 0)
         status = compare_renamed(d, &gone, &sizes, err);
     lb_names_free(&gone);
     lb_names_free(&sizes);
+    lb_arena_free(&arena);
     return status;
+}
+
+/* Where every content is compared, what there is to read is known at once. */
+static void compare_plan(doctor *d)
+{
+    bool all = d->options.verify && d->options.older_than_ns == 0;
+
+    d->planned_all = d->map != NULL && (all || d->inspect.fingerprint == LB_FINGERPRINT_BLAKE3);
+    if (!d->planned_all)
+        return;
+    for (size_t i = 0; i < d->disk.count; i++)
+        d->planned_bytes += d->disk.files[i].size;
+    d->planned_files = d->disk.count;
 }
 
 lb_status lb_doctor_compare(doctor *d, lb_error *err)
@@ -450,8 +532,7 @@ lb_status lb_doctor_compare(doctor *d, lb_error *err)
     d->kept = calloc((size_t)(d->map == NULL ? 0 : lb_map_count(d->map)) + 1, 1);
     if (d->kept == NULL)
         return lb_fail_nomem(err);
+    compare_plan(d);
     LB_TRY(compare_names(d, err));
-    LB_TRY(compare_contents(d, err));
-    LB_TRY(compare_judge_all(d, err));
     return compare_renames_all(d, err);
 }

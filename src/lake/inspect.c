@@ -295,3 +295,17 @@ lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *ou
     out->arrow_schema = (lb_str){ NULL, 0 };
     return out->error.at == NULL ? lb_arena_fail(arena, err) : LB_OK;
 }
+
+lb_status lb_inspect_failed(const lb_error *error, const lb_data_file *file, lb_arena *arena, lb_entry *out,
+                            lb_error *err)
+{
+    if (out->format.size == 0)
+        *out = (lb_entry){ .size_bytes = file->size,
+                           .mtime_ns = file->mtime_ns,
+                           .ctime_ns = file->ctime_ns,
+                           .inspected_ns = lb_now_ns(),
+                           .verified_ns = INT64_MIN,
+                           .format = LB_STR("unknown"),
+                           .locator = LB_STR("none") };
+    return lb_inspect_record(error, arena, out, err);
+}

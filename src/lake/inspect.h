@@ -21,18 +21,22 @@ typedef struct lb_inspect_options {
     void *progress_user;
 } lb_inspect_options;
 
-/* Inspect the file of an open store with `read` (how it is to be read). Fills all of `out` but rel_path, in `arena`. Size and times are
- * taken before and after: a difference is STALE. */
+/* Inspect the file of an open store with `read` (how it is to be read). Fills all of `out` but rel_path, in `arena`.
+ * Size and times are taken before and after: a difference is STALE. */
 lb_status lb_inspect(lb_context *cx, lb_store *store, const lb_inspect_options *options, const lb_read_options *read,
                      lb_arena *arena, lb_entry *out, lb_error *err);
 
-/* The same for a file that grew since `old` was made of it: read from its last block on where its format can, else whole. The
- * result equals that of lb_inspect. */
+/* The same for a file that grew since `old` was made of it: read from its last block on where its format can, else
+ * whole. The result equals that of lb_inspect. */
 lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_options *options,
                            const lb_read_options *read, const lb_entry *old, lb_arena *arena, lb_entry *out,
                            lb_error *err);
 
 /* Give a failed file's entry its error: place, message and hint in one line. */
 lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *out, lb_error *err);
+
+/* The same for an inspection that may have failed before it knew anything of the file. */
+lb_status lb_inspect_failed(const lb_error *error, const lb_data_file *file, lb_arena *arena, lb_entry *out,
+                            lb_error *err);
 
 #endif

@@ -63,7 +63,7 @@ static lb_status options_fill(lb_lake_options *o, const lb_map_options *from, lb
     o->discover.by_products = from->by_products;
     o->no_compressed = from->no_compressed;
     o->detect = from->detect;
-    o->record_errors = from->record_errors;
+    o->record_errors = o->discover.record_clashes = from->record_errors;
     o->pages = from->pages;
     LB_TRY(options_copy_list(&o->arena, from->include, &o->discover.include, err));
     LB_TRY(options_copy_list(&o->arena, from->exclude, &o->discover.exclude, err));

@@ -14,13 +14,13 @@ typedef struct lb_lake_write {
     bool interop_full;
 } lb_lake_write;
 
-/* Entries are sorted and numbered here. */
-lb_status lb_lake_write_map(const lb_lake_write *how, lb_entry **entries, size_t count, lb_write_fn write, void *user,
+lb_status lb_lake_write_map(const lb_lake_write *how, const lb_entry_source *entries, lb_write_fn write, void *user,
                             lb_error *err);
 
-/* The same into `dir`/.br_map.bazan; `keep_old`: what stood there stays as .br_map.bazan.old. The caller holds the lock. */
-lb_status lb_lake_save_map(lb_context *cx, const char *dir, bool keep_old, const lb_lake_write *how, lb_entry **entries,
-                           size_t count, lb_error *err);
+/* The same into `dir`/.br_map.bazan; `keep_old`: what stood there stays as .br_map.bazan.old. The caller holds the
+ * lock. */
+lb_status lb_lake_save_map(lb_context *cx, const char *dir, bool keep_old, const lb_lake_write *how,
+                           const lb_entry_source *entries, lb_error *err);
 
 /* The lock that writers of a lake's map take; waits a little. Errors: CONFLICT. */
 struct lb_lock;

@@ -390,6 +390,36 @@ lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb
     return status == LB_OK ? give(out, &info, sizeof info, err) : status;
 }
 
+/* The first row of a batch at or after `row` that has an error; its number of rows: there is none. */
+static lb_status next_failed_in(const lb_map *map, lb_map_part *part, uint64_t row, uint64_t *out, lb_error *err)
+{
+    const lb_map_batch *b;
+    *out = part->count;
+    if (part->failed == 0)
+        return LB_OK;
+    LB_TRY(lb_map_batch_of(map, part, &b, err));
+    while (row < part->count && !lb_map_is_valid(&b->fields[LB_MAP_F_ERROR], row))
+        row++;
+    *out = row;
+    return LB_OK;
+}
+
+lb_status lb_map_next_failed(const lb_map *map, uint64_t from, uint64_t *index, lb_error *err)
+{
+    lb_error_clear(err);
+    for (size_t i = 0; i < map->n_parts; i++) {
+        lb_map_part *part = &map->parts[i];
+        uint64_t row = from > part->first_entry ? from - part->first_entry : 0;
+        if (row >= part->count)
+            continue;
+        LB_TRY(next_failed_in(map, part, row, &row, err));
+        *index = part->first_entry + row;
+        if (row < part->count)
+            return LB_OK;
+    }
+    return lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "no entry from %llu on has an error", (unsigned long long)from);
+}
+
 lb_status lb_map_find(const lb_map *map, const char *path, uint64_t *index, lb_error *err)
 {
     lb_error_clear(err);
@@ -441,10 +471,24 @@ static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb
     return status;
 }
 
-static lb_status locate(const lb_map *map, uint64_t index, uint64_t global_row, uint64_t file_row, lb_place *out,
+/* What is told of a block lies in as many places of the file: bring them in all at once. */
+static void locate_ahead(const lb_map *map, lb_map_cell c)
+{
+    static const unsigned ids[] = { LB_MAP_F_BLOCK_FIRST_ROW, LB_MAP_F_BLOCK_ROW_COUNT, LB_MAP_F_BLOCK_FIRST_BYTE,
+                                    LB_MAP_F_BLOCK_TOTAL_BYTE_SIZE, LB_MAP_F_BLOCK_FIRST_LINE };
+    uint64_t first, n;
+    if (!map->extended || lb_map_list_at(map, c.batch, LB_MAP_F_BLOCKS, c.row, &first, &n, NULL) != LB_OK || n == 0)
+        return;
+    for (size_t i = 0; i < LB_COUNT_OF(ids); i++)
+        if (c.batch->fields[ids[i]].present)
+            __builtin_prefetch(c.batch->fields[ids[i]].data + 8 * first);
+    __builtin_prefetch(c.batch->fields[LB_MAP_F_BLOCK_PAGE_INDEXED].data + first / 8);
+}
+
+static lb_status locate(const lb_map *map, lb_map_cell c, uint64_t global_row, uint64_t file_row, lb_place *out,
                         lb_error *err)
 {
-    lb_map_cell c;
+    uint64_t index = c.batch->first_entry + c.row;
     const name_slot *slot;
     lb_place place = { .entry = index,
                        .global_row = global_row,
@@ -456,7 +500,7 @@ static lb_status locate(const lb_map *map, uint64_t index, uint64_t global_row, 
                        .block_first_byte = -1,
                        .block_bytes = -1,
                        .block_first_line = -1 };
-    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    locate_ahead(map, c);
     LB_TRY(get_slot(map, index, false, &slot, err));
     place.path = slot->path;
     LB_TRY(locate_block(map, c, file_row, &place, err));
@@ -465,21 +509,23 @@ static lb_status locate(const lb_map *map, uint64_t index, uint64_t global_row, 
 
 lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place *out, lb_error *err)
 {
-    uint64_t index, first, rows;
+    lb_map_cell c = { NULL, 0 };
+    uint64_t first = 0;
     lb_error_clear(err);
-    LB_TRY(lb_map_find_row(map, global_row, &index, err));
-    LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
-    return locate(map, index, global_row, global_row - first, out, err);
+    LB_TRY(lb_map_cell_of_row(map, global_row, &c, &first, err));
+    return locate(map, c, global_row, global_row - first, out, err);
 }
 
 lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out, lb_error *err)
 {
     uint64_t index, first, rows;
+    lb_map_cell c;
     lb_error_clear(err);
     LB_TRY(lb_map_find_path(map, lb_str_of(path), &index, err));
     LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
     if (file_row >= rows)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu row%s",
                        (unsigned long long)file_row, path, (unsigned long long)rows, rows == 1 ? "" : "s");
-    return locate(map, index, first + file_row, file_row, out, err);
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    return locate(map, c, first + file_row, file_row, out, err);
 }

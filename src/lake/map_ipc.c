@@ -4,6 +4,7 @@
  * of fields visited is capped, and nothing but the fields of map_schema.h is kept. */
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "lake/map_private.h"
 
 #define MAGIC "ARROW1"
@@ -156,13 +157,10 @@ static const int8_t flat_buffers[FLAT_TYPES] = {
     [FLAT_LARGE_LIST_VIEW] = 3,
 };
 
-/* The file's fields in the order of a depth-first walk, which is the order of nodes and buffers in a batch. */
+/* The file's fields while its schema is read. */
 typedef struct plan {
     size_t n;
-    struct {
-        int16_t id, parent;
-        int8_t buffers;
-    } items[MAX_FIELDS]; /* id -1: not one of ours */
+    lb_map_node items[MAX_FIELDS];
     bool seen[LB_MAP_N_FIELDS];
     unsigned n_columns;
 } plan;
@@ -371,17 +369,17 @@ static bool take_array(flat *f, uint64_t node, uint64_t buffer, const body *in, 
     return true;
 }
 
-static lb_status take_arrays(lb_map *map, flat *f, uint64_t batch, const body *in, const plan *p, lb_map_batch *out,
+static lb_status take_arrays(const lb_map *map, flat *f, uint64_t batch, const body *in, lb_map_batch *out,
                              lb_error *err)
 {
     uint64_t n_nodes, n_buffers, buffer = 0;
     uint64_t nodes = flat_vector(f, batch, 1, 16, &n_nodes), buffers = flat_vector(f, batch, 2, 16, &n_buffers);
-    if (f->bad || n_nodes != p->n)
+    if (f->bad || n_nodes != map->n_nodes)
         return lb_map_fail(map, err, "a batch does not have the fields of the schema");
-    for (size_t i = 0; i < p->n; i++) {
-        int id = p->items[i].id, parent = p->items[i].parent;
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        int id = map->nodes[i].id, parent = map->nodes[i].parent;
         uint64_t first = buffer;
-        buffer += (uint64_t)p->items[i].buffers;
+        buffer += (uint64_t)map->nodes[i].buffers;
         if (buffer > n_buffers)
             return lb_map_fail(map, err, "a batch lacks buffers");
         if (id < 0)
@@ -397,62 +395,172 @@ static lb_status take_arrays(lb_map *map, flat *f, uint64_t batch, const body *i
     return LB_OK;
 }
 
-/* Room for one more batch. */
-static lb_status grow_batches(lb_map *map, lb_error *err)
+/* The header of a part's message: its table RecordBatch. */
+static lb_status open_batch(const lb_map *map, const lb_map_part *part, flat *f, uint64_t *batch, uint64_t *rows,
+                            lb_error *err)
 {
-    if (map->n_batches < map->cap_batches)
-        return LB_OK;
-    size_t cap = map->cap_batches == 0 ? 4 : map->cap_batches * 2, bytes;
-    lb_map_batch *more = lb_mul_size(cap, sizeof *more, &bytes) ? realloc(map->batches, bytes) : NULL;
-    if (more == NULL)
-        return lb_fail_nomem(err);
-    map->batches = more;
-    map->cap_batches = cap;
-    return LB_OK;
-}
-
-/* One batch; `*end`: where the one before it ended. Batches neither overlap nor go back, so that their number is
- * bounded by the file's size. */
-static lb_status read_batch(lb_map *map, flat *footer, uint64_t block, const plan *p, uint64_t *end, lb_error *err)
-{
-    uint64_t offset = flat_read(footer, block, 8), head = flat_read(footer, block + 8, 4);
-    uint64_t length = flat_read(footer, block + 16, 8);
-    if (offset < *end || offset > map->size || head > map->size - offset || length > map->size - offset - head)
-        return lb_map_fail(map, err, "a batch lies outside the file or on another one");
-    *end = offset + head + length;
-    flat f = { 0 };
-    if (offset % 8 != 0 || head % 8 != 0 || !open_message(map->bytes + offset, head, &f))
+    if (part->offset % 8 != 0 || part->head % 8 != 0 || !open_message(map->bytes + part->offset, part->head, f))
         return lb_map_fail(map, err, "the header of a batch is damaged");
-    uint64_t message = flat_follow(&f, 0);
-    uint64_t kind = f.bad ? 0 : flat_scalar(&f, message, 1, 1), batch = f.bad ? 0 : flat_table(&f, message, 2);
-    if (f.bad || kind != 3 || batch == 0)
+    uint64_t message = flat_follow(f, 0);
+    uint64_t kind = f->bad ? 0 : flat_scalar(f, message, 1, 1);
+    *batch = f->bad ? 0 : flat_table(f, message, 2);
+    if (f->bad || kind != 3 || *batch == 0)
         return lb_map_fail(map, err, "the header of a batch is damaged");
-    if (flat_field(&f, batch, 3) != 0)
+    if (flat_field(f, *batch, 3) != 0)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "its batches are compressed, which no map is");
-    uint64_t rows = flat_scalar(&f, batch, 0, 8);
-    if (f.bad || rows > INT64_MAX / 64)
+    *rows = flat_scalar(f, *batch, 0, 8);
+    if (f->bad || *rows > INT64_MAX / 64)
         return lb_map_fail(map, err, "the header of a batch is damaged");
-    if (rows == 0)
-        return LB_OK;
-    LB_TRY(grow_batches(map, err));
-    lb_map_batch *b = &map->batches[map->n_batches];
-    *b = (lb_map_batch){ .first_entry = map->count, .count = rows };
-    body in = { map->bytes + offset + head, length };
-    LB_TRY(take_arrays(map, &f, batch, &in, p, b, err));
-    map->n_batches++;
-    map->count += rows;
-    map->failed += b->fields[LB_MAP_F_ERROR].present ? rows - b->fields[LB_MAP_F_ERROR].null_count : 0;
     return LB_OK;
 }
 
-static lb_status read_batches(lb_map *map, flat *footer, uint64_t root, const plan *p, lb_error *err)
+/* Entries of a batch that have an error: those of that column that are not null. */
+static lb_status count_failed(const lb_map *map, flat *f, uint64_t batch, uint64_t rows, uint64_t *failed,
+                              lb_error *err)
 {
-    uint64_t n, at = flat_vector(footer, root, 3, BLOCK_SIZE, &n), end = 8;
+    uint64_t n, nodes = flat_vector(f, batch, 1, 16, &n);
+    *failed = 0;
+    if (f->bad || n != map->n_nodes)
+        return lb_map_fail(map, err, "a batch does not have the fields of the schema");
+    for (size_t i = 0; i < map->n_nodes; i++) {
+        if (map->nodes[i].id != LB_MAP_F_ERROR)
+            continue;
+        uint64_t nulls = flat_read(f, nodes + 16 * i + 8, 8);
+        if (f->bad || nulls > rows)
+            return lb_map_fail(map, err, "a buffer of column '%s' is missing, misplaced or too short",
+                               lb_map_fields[LB_MAP_F_ERROR].name);
+        *failed = rows - nulls;
+    }
+    return LB_OK;
+}
+
+/* What a batch says of itself in its header. */
+static lb_status read_header(const lb_map *map, const lb_map_part *part, uint64_t *rows, uint64_t *failed,
+                             lb_error *err)
+{
+    flat f = { 0 };
+    uint64_t batch = 0;
+    *rows = *failed = 0;
+    LB_TRY(open_batch(map, part, &f, &batch, rows, err));
+    return *rows == 0 ? LB_OK : count_failed(map, &f, batch, *rows, failed, err);
+}
+
+/* Place the batches. They neither overlap nor go back, so that their number is bounded by the file's size. */
+static lb_status place_parts(lb_map *map, flat *footer, uint64_t at, uint64_t n, lb_error *err)
+{
+    uint64_t end = 8;
+    map->parts = n > SIZE_MAX / sizeof *map->parts ? NULL : calloc(n + 1, sizeof *map->parts);
+    if (map->parts == NULL)
+        return lb_fail_nomem(err);
+    for (uint64_t i = 0; i < n; i++, at += BLOCK_SIZE) {
+        uint64_t offset = flat_read(footer, at, 8), head = flat_read(footer, at + 8, 4);
+        uint64_t length = flat_read(footer, at + 16, 8);
+        if (offset < end || offset > map->size || head > map->size - offset || length > map->size - offset - head)
+            return lb_map_fail(map, err, "a batch lies outside the file or on another one");
+        if (head < 8)
+            return lb_map_fail(map, err, "the header of a batch is damaged");
+        end = offset + head + length;
+        map->parts[i] = (lb_map_part){ .offset = offset, .head = (uint32_t)head, .body = length };
+    }
+    return LB_OK;
+}
+
+/* A number of `bazan.batches`, and what follows it. */
+static bool index_number(lb_str *text, char after, uint64_t *out)
+{
+    size_t n = 0;
+    while (n < text->size && text->at[n] >= '0' && text->at[n] <= '9')
+        n++;
+    bool ends = n == text->size;
+    if (!lb_parse_uint64(text->at, n, out) || *out > INT64_MAX / 64 ||
+        (after == ',' ? !ends && text->at[n] != after : ends || text->at[n] != after))
+        return false;
+    *text = (lb_str){ text->at + n + !ends, text->size - n - !ends };
+    return true;
+}
+
+/* Take in what `bazan.batches` says of `n` batches. False: it says nothing, or not this. */
+static bool index_parts(lb_map *map, uint64_t n)
+{
+    lb_str text = map->batches;
+    uint64_t entries = 0, row = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        lb_map_part *part = &map->parts[i];
+        if (!index_number(&text, ':', &part->count) || !index_number(&text, ':', &part->first_row) ||
+            !index_number(&text, ',', &part->failed) || part->count == 0 || part->failed > part->count ||
+            part->first_row < row || !lb_add_u64(entries, part->count, &entries))
+            return false;
+        row = part->first_row;
+    }
+    return text.size == 0 && map->batches.size != 0 && entries <= INT64_MAX / 64;
+}
+
+/* Read the headers of `n` batches; empty ones are left out. */
+static lb_status head_parts(lb_map *map, uint64_t n, lb_error *err)
+{
+    size_t to = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        lb_map_part part = { .offset = map->parts[i].offset, .head = map->parts[i].head, .body = map->parts[i].body };
+        LB_TRY(read_header(map, &part, &part.count, &part.failed, err));
+        if (part.count != 0)
+            map->parts[to++] = part;
+    }
+    map->n_parts = to;
+    return LB_OK;
+}
+
+/* Another program may have put the entries into other batches and kept the metadata: the first and the last batch
+ * tell. */
+static bool index_holds(const lb_map *map, uint64_t n)
+{
+    uint64_t rows, failed;
+    for (uint64_t i = 0; i < n; i += LB_MAX(n - 1, 1u)) {
+        const lb_map_part *part = &map->parts[i];
+        if (read_header(map, part, &rows, &failed, NULL) != LB_OK || rows != part->count || failed != part->failed)
+            return false;
+    }
+    return true;
+}
+
+static lb_status read_parts(lb_map *map, flat *footer, uint64_t root, lb_error *err)
+{
+    uint64_t n, at = flat_vector(footer, root, 3, BLOCK_SIZE, &n);
     if (footer->bad)
         return lb_map_fail(map, err, "its footer is damaged");
-    for (uint64_t i = 0; i < n; i++)
-        LB_TRY(read_batch(map, footer, at + BLOCK_SIZE * i, p, &end, err));
+    LB_TRY(place_parts(map, footer, at, n, err));
+    map->indexed = map->extended && index_parts(map, n) && index_holds(map, n);
+    if (!map->indexed)
+        LB_TRY(head_parts(map, n, err));
+    else
+        map->n_parts = (size_t)n;
+    for (size_t i = 0; i < map->n_parts; i++) {
+        map->parts[i].first_entry = map->count;
+        map->count += map->parts[i].count;
+        map->failed += map->parts[i].failed;
+    }
     return LB_OK;
+}
+
+static lb_status check_index(const lb_map *map, const lb_map_part *part, const lb_map_batch *b, lb_error *err)
+{
+    const lb_map_array *error = &b->fields[LB_MAP_F_ERROR];
+    uint64_t failed = error->present ? b->count - error->null_count : 0;
+    if (map->indexed && (lb_map_u64_at(b, LB_MAP_F_FIRST_GLOBAL_ROW, 0) != part->first_row || failed != part->failed))
+        return lb_map_fail(map, err, "bazan.batches says something else than a batch");
+    return LB_OK;
+}
+
+lb_status lb_map_read_batch(const lb_map *map, const lb_map_part *part, lb_map_batch *out, lb_error *err)
+{
+    flat f = { 0 };
+    uint64_t batch = 0, rows = 0;
+    const body in = { map->bytes + part->offset + part->head, part->body };
+    LB_TRY(open_batch(map, part, &f, &batch, &rows, err));
+    if (rows != part->count)
+        return lb_map_fail(map, err, "bazan.batches says something else than a batch");
+    *out = (lb_map_batch){ .first_entry = part->first_entry, .count = part->count };
+    LB_TRY(take_arrays(map, &f, batch, &in, out, err));
+    return check_index(map, part, out, err);
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -472,6 +580,14 @@ static lb_status find_footer(lb_map *map, flat *out, lb_error *err)
     return LB_OK;
 }
 
+static lb_status keep_plan(lb_map *map, const plan *p, lb_error *err)
+{
+    map->nodes = lb_arena_dup(&map->arena, p->items, p->n * sizeof p->items[0]);
+    map->n_nodes = p->n;
+    memcpy(map->has, p->seen, sizeof map->has);
+    return map->nodes == NULL ? lb_arena_fail(&map->arena, err) : LB_OK;
+}
+
 static lb_status read_footer(lb_map *map, plan *p, lb_map_meta_fn give, lb_error *err)
 {
     flat f = { 0 };
@@ -484,7 +600,8 @@ static lb_status read_footer(lb_map *map, plan *p, lb_map_meta_fn give, lb_error
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "it has dictionaries, which no map has");
     LB_TRY(read_metadata(map, &f, schema, give, err));
     LB_TRY(plan_schema(map, &f, schema, p, err));
-    return read_batches(map, &f, root, p, err);
+    LB_TRY(keep_plan(map, p, err));
+    return read_parts(map, &f, root, err);
 }
 
 lb_status lb_map_read_file(lb_map *map, lb_map_meta_fn give, unsigned *n_columns, lb_error *err)

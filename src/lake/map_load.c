@@ -1,6 +1,7 @@
 /* Loading a map and finding entries in it. The file is mapped into memory: a map is only ever replaced by rename
  * (io/save.h), never written in place, so the mapped file cannot shrink under a reader; were someone else to cut it
  * off, the process would be killed, which is why data files are never mapped. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -88,6 +89,8 @@ static lb_status take_meta(lb_map *map, lb_str key, lb_str value, lb_error *err)
     meta *m = &((loading *)map)->meta;
     if (lb_str_is(key, "bazan.options"))
         return keep_text(map, value, &map->header.options_json, err);
+    if (lb_str_is(key, "bazan.batches"))
+        map->batches = value;
     if (lb_str_is(key, "bazan.writer"))
         return keep_text(map, value, &map->header.writer, err);
     for (size_t i = 0; i < LB_COUNT_OF(meta_keys); i++)
@@ -234,9 +237,9 @@ static lb_status read_ours(lb_map *map, const meta *m, lb_error *err)
     return check_totals(map, m, err);
 }
 
-static bool batches_have(const lb_map *map, unsigned id)
+static bool map_has(const lb_map *map, unsigned id)
 {
-    return map->n_batches == 0 || map->batches[0].fields[id].present;
+    return map->n_parts == 0 || map->has[id];
 }
 
 static lb_status load(loading *l, lb_error *err)
@@ -247,9 +250,9 @@ static lb_status load(loading *l, lb_error *err)
     map->header.options_json = map->header.writer = LB_STR("");
     LB_TRY(lb_map_read_file(map, take_meta, &n_columns, err));
     LB_TRY(check_kind(map, m, n_columns, err));
-    bool ours = batches_have(map, LB_MAP_F_FORMAT) && batches_have(map, LB_MAP_F_LOCATOR) &&
-                batches_have(map, LB_MAP_F_BLOCKS) && batches_have(map, LB_MAP_F_MTIME_NS);
-    LB_TRY(check_columns(map, batches_have(map, LB_MAP_F_CONTENT_HASH), ours, err));
+    bool ours = map_has(map, LB_MAP_F_FORMAT) && map_has(map, LB_MAP_F_LOCATOR) && map_has(map, LB_MAP_F_BLOCKS) &&
+                map_has(map, LB_MAP_F_MTIME_NS);
+    LB_TRY(check_columns(map, map_has(map, LB_MAP_F_CONTENT_HASH), ours, err));
     LB_TRY(read_options(map, m, err));
     return map->extended ? read_ours(map, m, err) : lb_map_reference_finish(map, err);
 }
@@ -281,7 +284,9 @@ void lb_map_close(lb_map *map)
         (void)munmap((void *)(uintptr_t)map->bytes, (size_t)map->size);
     lb_buf_free(&map->own);
     lb_map_names_free(map->names);
-    free(map->batches);
+    for (size_t i = 0; i < map->n_parts; i++)
+        free(atomic_load_explicit(&map->parts[i].batch, memory_order_relaxed));
+    free(map->parts);
     free(map->first_rows);
     free(map->path_order);
     lb_arena_free(&map->arena);
@@ -368,21 +373,53 @@ uint64_t lb_map_count(const lb_map *map)
 
 /* ---------------------------------------------------------------- finding */
 
+static lb_status take_batch(const lb_map *map, lb_map_part *part, const lb_map_batch **out, lb_error *err)
+{
+    lb_map_batch *made = calloc(1, sizeof *made), *other = NULL;
+    if (made == NULL)
+        return lb_fail_nomem(err);
+    lb_status status = lb_map_read_batch(map, part, made, err);
+    if (status == LB_OK && atomic_compare_exchange_strong_explicit(&part->batch, &other, made, memory_order_acq_rel,
+                                                                   memory_order_acquire)) {
+        *out = made;
+        return LB_OK;
+    }
+    /* Another thread was faster, or it is damaged: that is said again to whoever asks next. */
+    free(made);
+    *out = other;
+    return status;
+}
+
+lb_status lb_map_batch_of(const lb_map *map, lb_map_part *part, const lb_map_batch **out, lb_error *err)
+{
+    *out = atomic_load_explicit(&part->batch, memory_order_acquire);
+    return *out != NULL ? LB_OK : take_batch(map, part, out, err);
+}
+
+lb_status lb_map_check_batches(const lb_map *map, lb_error *err)
+{
+    for (size_t i = 0; i < map->n_parts; i++) {
+        const lb_map_batch *batch;
+        LB_TRY(lb_map_batch_of(map, &map->parts[i], &batch, err));
+    }
+    return LB_OK;
+}
+
 lb_status lb_map_cell_of(const lb_map *map, uint64_t index, lb_map_cell *out, lb_error *err)
 {
     if (index >= map->count)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "the map has %llu entries; there is no entry %llu",
                        (unsigned long long)map->count, (unsigned long long)index);
-    size_t low = 0, high = map->n_batches;
-    while (high - low > 1) { /* the batch `low` begins at or before the entry */
+    size_t low = 0, high = map->n_parts;
+    while (high - low > 1) { /* the part `low` begins at or before the entry */
         size_t middle = low + (high - low) / 2;
-        if (map->batches[middle].first_entry <= index)
+        if (map->parts[middle].first_entry <= index)
             low = middle;
         else
             high = middle;
     }
-    *out = (lb_map_cell){ &map->batches[low], index - map->batches[low].first_entry };
-    return LB_OK;
+    out->row = index - map->parts[low].first_entry;
+    return lb_map_batch_of(map, &map->parts[low], &out->batch, err);
 }
 
 lb_status lb_map_bytes_at(const lb_map *map, const lb_map_batch *batch, unsigned id, uint64_t row, lb_str *out,
@@ -443,18 +480,31 @@ lb_status lb_map_view_path(const lb_map *map, uint64_t index, lb_str *rel_path, 
     return lb_map_fail(map, err, "path leaves the lake: '%s'", shown);
 }
 
-lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows,
-                           lb_error *err)
+lb_status lb_map_view_raw_path(const lb_map *map, uint64_t index, lb_str *out, lb_error *err)
 {
     lb_map_cell c;
-    uint64_t end;
     LB_TRY(lb_map_cell_of(map, index, &c, err));
+    return lb_map_bytes_at(map, c.batch, LB_MAP_F_REL_PATH_RAW, c.row, out, err);
+}
+
+static lb_status rows_of_cell(const lb_map *map, lb_map_cell c, uint64_t *first_global_row, uint64_t *total_rows,
+                              lb_error *err)
+{
+    uint64_t end, index = c.batch->first_entry + c.row;
     *total_rows = lb_map_u64_at(c.batch, LB_MAP_F_TOTAL_ROWS, c.row);
     *first_global_row =
         map->first_rows != NULL ? map->first_rows[index] : lb_map_u64_at(c.batch, LB_MAP_F_FIRST_GLOBAL_ROW, c.row);
     if (!lb_add_u64(*first_global_row, *total_rows, &end) || end > INT64_MAX)
         return lb_map_fail(map, err, "entry %llu has more rows than can be", (unsigned long long)index);
     return LB_OK;
+}
+
+lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows,
+                           lb_error *err)
+{
+    lb_map_cell c;
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    return rows_of_cell(map, c, first_global_row, total_rows, err);
 }
 
 static lb_status not_found(lb_str rel_path, lb_error *err)
@@ -507,13 +557,15 @@ static lb_status count_paths(const lb_map *map, const lb_map_batch *b, uint64_t 
  * worse. */
 lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, lb_error *err)
 {
-    size_t low = 0, high = map->n_batches;
+    size_t low = 0, high = map->n_parts;
+    const lb_map_batch *b;
     uint64_t n;
     if (map->path_order != NULL)
         return find_ordered(map, rel_path, index, err);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        LB_TRY(count_paths(map, &map->batches[middle], 1, rel_path, &n, err));
+        LB_TRY(lb_map_batch_of(map, &map->parts[middle], &b, err));
+        LB_TRY(count_paths(map, b, 1, rel_path, &n, err));
         if (n == 1)
             low = middle + 1;
         else
@@ -521,7 +573,7 @@ lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, 
     }
     if (low == 0)
         return not_found(rel_path, err);
-    const lb_map_batch *b = &map->batches[low - 1];
+    LB_TRY(lb_map_batch_of(map, &map->parts[low - 1], &b, err));
     lb_str path = { "", 0 };
     LB_TRY(count_paths(map, b, b->count, rel_path, &n, err));
     if (n > 0)
@@ -532,20 +584,29 @@ lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, 
     return LB_OK;
 }
 
-/* How many of `count` numbers, which ascend, are at or below one. */
-static uint64_t count_rows(const uint64_t *first_rows, uint64_t count, uint64_t row)
+#define GUESSES 8 /* then the search only halves, whatever the numbers are */
+
+/* How many of `count` numbers, which ascend, are at or below one; the first is, and is about `from`, and what would
+ * follow them is about `to`. The place is guessed by proportion, so that few pages of a large map are touched. */
+static uint64_t count_rows(const uint64_t *first_rows, uint64_t count, uint64_t row, uint64_t from, uint64_t to)
 {
-    uint64_t low = 0;
-    while (count > 0) {
-        uint64_t half = count / 2;
-        if (first_rows[low + half] <= row) {
-            low += half + 1;
-            count -= half + 1;
+    uint64_t low = 0, high = count;
+    for (unsigned turn = 0; high - low > 1; turn++) {
+        uint64_t at = low + (high - low) / 2;
+        if (turn < GUESSES && from <= row && row < to) {
+            double share = (double)(row - from) / (double)(to - from);
+            at = low + LB_MIN(LB_MAX((uint64_t)(share * (double)(high - low)), 1u), high - low - 1);
+        }
+        uint64_t first = first_rows[at];
+        if (first <= row) {
+            low = at;
+            from = first;
         } else {
-            count = half;
+            high = at;
+            to = first;
         }
     }
-    return low;
+    return high;
 }
 
 static const uint64_t *batch_rows(const lb_map_batch *b)
@@ -553,23 +614,40 @@ static const uint64_t *batch_rows(const lb_map_batch *b)
     return (const uint64_t *)(const void *)b->fields[LB_MAP_F_FIRST_GLOBAL_ROW].data;
 }
 
-/* How many entries begin at or before a row. */
-static uint64_t entries_up_to(const lb_map *map, uint64_t row)
+static lb_status part_row(const lb_map *map, size_t i, uint64_t *out, lb_error *err)
 {
-    if (map->first_rows != NULL)
-        return count_rows(map->first_rows, map->count, row);
-    size_t low = 0, high = map->n_batches;
+    const lb_map_batch *b;
+    *out = map->parts[i].first_row;
+    if (map->indexed)
+        return LB_OK;
+    LB_TRY(lb_map_batch_of(map, &map->parts[i], &b, err));
+    *out = batch_rows(b)[0];
+    return LB_OK;
+}
+
+/* The last entry that begins at or before a row; *any false: there is none. */
+static lb_status last_up_to(const lb_map *map, uint64_t row, lb_map_cell *out, bool *any, lb_error *err)
+{
+    size_t low = 0, high = map->n_parts;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (batch_rows(&map->batches[middle])[0] <= row)
+        uint64_t first;
+        LB_TRY(part_row(map, middle, &first, err));
+        if (first <= row)
             low = middle + 1;
         else
             high = middle;
     }
+    *any = low != 0;
     if (low == 0)
-        return 0;
-    const lb_map_batch *b = &map->batches[low - 1];
-    return b->first_entry + count_rows(batch_rows(b), b->count, row);
+        return LB_OK;
+    uint64_t from, to = map->total_rows;
+    LB_TRY(part_row(map, low - 1, &from, err));
+    if (low < map->n_parts)
+        LB_TRY(part_row(map, low, &to, err));
+    LB_TRY(lb_map_batch_of(map, &map->parts[low - 1], &out->batch, err));
+    out->row = count_rows(batch_rows(out->batch), out->batch->count, row, from, to) - 1;
+    return LB_OK;
 }
 
 static lb_status map_no_row(const lb_map *map, uint64_t row, lb_error *err)
@@ -583,19 +661,38 @@ static lb_status map_no_row(const lb_map *map, uint64_t row, lb_error *err)
     return status;
 }
 
-lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_error *err)
+/* Through the rows worked out on load, of maps that are not ours. */
+static lb_status last_in_list(const lb_map *map, uint64_t row, lb_map_cell *out, bool *any, lb_error *err)
 {
-    uint64_t first, rows;
+    *any = map->count != 0;
+    if (map->count == 0)
+        return LB_OK;
+    return lb_map_cell_of(map, count_rows(map->first_rows, map->count, row, 0, map->total_rows) - 1, out, err);
+}
+
+lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_cell *out, uint64_t *first, lb_error *err)
+{
+    uint64_t rows;
+    bool any = false;
     if (row >= map->total_rows)
         return map_no_row(map, row, err);
-    uint64_t n = entries_up_to(map, row);
-    if (n == 0)
+    LB_TRY(map->first_rows != NULL ? last_in_list(map, row, out, &any, err) : last_up_to(map, row, out, &any, err));
+    if (!any)
         return lb_map_fail(map, err, "its entries do not begin at row 0");
     /* An entry without rows begins where the next one does and stands before it, so that the last of them has the
      * row. */
-    LB_TRY(lb_map_view_rows(map, n - 1, &first, &rows, err));
-    if (row < first || row - first >= rows)
+    LB_TRY(rows_of_cell(map, *out, first, &rows, err));
+    if (row < *first || row - *first >= rows)
         return lb_map_fail(map, err, "its global rows have a gap at row %llu", (unsigned long long)row);
-    *index = n - 1;
+    return LB_OK;
+}
+
+lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_error *err)
+{
+    lb_map_cell cell = { NULL, 0 };
+    uint64_t first;
+    LB_TRY(lb_map_cell_of_row(map, row, &cell, &first, err));
+    assert(cell.batch != NULL);
+    *index = cell.batch->first_entry + cell.row;
     return LB_OK;
 }

@@ -23,6 +23,23 @@ typedef struct lb_map_batch {
     lb_map_array fields[LB_MAP_N_FIELDS];
 } lb_map_batch;
 
+/* A batch as opening a map sees it: where it lies by the footer, and what `bazan.batches` says of it; where that is
+ * missing, what its header says. Its fields are taken in, and all of this is checked, when an entry of it is first
+ * asked for: so opening does not cost more for more batches. */
+typedef struct lb_map_part {
+    uint64_t first_entry, count, failed;
+    uint64_t first_row;    /* where the map is indexed */
+    uint64_t offset, body; /* of the message, and its body's size */
+    uint32_t head;         /* bytes of the message before the body */
+    _Atomic(lb_map_batch *) batch;
+} lb_map_part;
+
+/* The file's fields in the order of a depth-first walk, which is the order of nodes and buffers in a batch. */
+typedef struct lb_map_node {
+    int16_t id, parent; /* -1: not one of ours; at the top */
+    int8_t buffers;
+} lb_map_node;
+
 typedef struct lb_map_names lb_map_names;
 
 struct lb_map {
@@ -36,10 +53,15 @@ struct lb_map {
     int map_schema; /* 1, 2, 3 */
     bool extended;  /* the columns of ours are there */
     uint64_t count, total_rows, total_bytes, failed;
-    size_t n_batches, cap_batches;
-    lb_map_batch *batches; /* malloc'ed; none is empty */
-    uint64_t *first_rows;  /* maps that are not ours: worked out on load (LM-107); else NULL */
-    uint64_t *path_order;  /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
+    lb_str batches; /* `bazan.batches` */
+    bool indexed;   /* and it holds as far as can be seen */
+    size_t n_parts;
+    lb_map_part *parts; /* malloc'ed; none is empty */
+    size_t n_nodes;
+    const lb_map_node *nodes;
+    bool has[LB_MAP_N_FIELDS]; /* fields the file has */
+    uint64_t *first_rows;      /* maps that are not ours: worked out on load (LM-107); else NULL */
+    uint64_t *path_order;      /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
 
     pthread_mutex_t lock; /* of `names` */
     lb_map_names *names;  /* strings the public calls lend */
@@ -51,8 +73,14 @@ typedef struct lb_map_cell {
     uint64_t row;
 } lb_map_cell;
 
-/* Errors: USAGE (no such entry). */
+/* The batch of a part, taken in now if need be. Errors: CORRUPT, NOMEM. */
+lb_status lb_map_batch_of(const lb_map *map, lb_map_part *part, const lb_map_batch **out, lb_error *err);
+
+/* Errors: USAGE (no such entry), CORRUPT. */
 lb_status lb_map_cell_of(const lb_map *map, uint64_t index, lb_map_cell *out, lb_error *err);
+
+/* The entry that holds a global row, and the entry's first one. Errors: as lb_map_find_row. */
+lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_cell *out, uint64_t *first, lb_error *err);
 
 static inline bool lb_map_is_valid(const lb_map_array *a, uint64_t row)
 {
@@ -97,9 +125,10 @@ lb_status lb_map_view_schema(const lb_map *map, uint64_t index, lb_str *out, lb_
 /* Number of column statistics of an entry. Errors: CORRUPT. */
 lb_status lb_map_count_columns(const lb_map *map, uint64_t index, uint64_t *out, lb_error *err);
 
-/* map_ipc.c: the batches of the file, and what its schema metadata says. `give` is called for every pair. */
+/* map_ipc.c: the parts of the file, and what its schema metadata says. `give` is called for every pair. */
 typedef lb_status (*lb_map_meta_fn)(lb_map *map, lb_str key, lb_str value, lb_error *err);
 lb_status lb_map_read_file(lb_map *map, lb_map_meta_fn give, unsigned *n_columns, lb_error *err);
+lb_status lb_map_read_batch(const lb_map *map, const lb_map_part *part, lb_map_batch *out, lb_error *err);
 /* Number of top-level fields of an encapsulated schema message; false: it is none. */
 bool lb_map_count_schema_fields(lb_str message, uint64_t *out);
 

@@ -1,5 +1,5 @@
 /* Entries → the Arrow IPC file of a map. Batches are built column by column through the table of map_schema.h and
- * closed by their size, so that offsets of 32 bits always suffice. */
+ * closed by their size: offsets of 32 bits suffice, and memory is bounded by a batch whatever the number of entries. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,24 +10,42 @@
 #include "column/ipc.h"
 #include "column/print.h"
 #include "lake/map_private.h"
+#include "lake/unite.h"
 
-#define DEFAULT_BATCH_BYTES (256u << 20)
-#define FIXED_ENTRY_BYTES 360 /* of an entry without any text or list */
+#define DEFAULT_BATCH_BYTES (16u << 20) /* docs/decisions/2026-11-30-small-batches.md */
+#define FIXED_ENTRY_BYTES 360           /* of an entry without any text or list */
+
+/* A schema by its hash, which nobody can make two schemas share; and the entry + 1 that holds it, 0: a free slot. */
+typedef struct schema_slot {
+    uint8_t hash[LB_BLAKE3_SIZE];
+    uint32_t entry;
+} schema_slot;
+
+/* What the map's metadata says of a batch, so that opening need not look at each. */
+typedef struct batch_note {
+    uint64_t count, first_row, failed;
+} batch_note;
 
 typedef struct map_writer {
     const lb_map_header *header;
-    lb_entry **entries;
-    size_t count;
+    const lb_entry_source *entries;
+    lb_arena arena; /* of the entry at hand */
+    lb_buf united;  /* the united schema, where it is made here */
+    uint64_t max_batch;
     uint64_t total_rows, total_bytes;
     lb_ipc_writer *out;
     struct ArrowSchema schema;
     struct ArrowArray batch;
     struct ArrowArray *fields[LB_MAP_N_FIELDS];
-    int code;             /* first failure of an append; sticky */
-    uint64_t batch_bytes; /* in the batch so far */
+    int code;          /* first failure of an append; sticky */
+    lb_buf notes;      /* of batch_note: worked out in the first round */
+    uint64_t in_batch; /* bytes, then entries, of the batch so far */
     lb_buf stats_json, row_groups_json;
-    uint32_t *schemas; /* open hash table: entry + 1 that holds a schema */
+    struct schema_slot *schemas; /* open hash table */
     size_t n_schemas, cap_schemas;
+    lb_blake3 *hash;
+    lb_buf last_schema; /* most entries have the schema of the one before */
+    uint32_t last_ref;
 } map_writer;
 
 /* ---------------------------------------------------------------- appending */
@@ -259,43 +277,63 @@ static void put_digests(map_writer *w, const lb_digests *d)
 
 /* ---------------------------------------------------------------- schemas that repeat */
 
+static size_t schemas_seek(const schema_slot *table, size_t cap, const uint8_t *hash)
+{
+    uint64_t start;
+    memcpy(&start, hash, sizeof start);
+    size_t at = (size_t)start & (cap - 1);
+    while (table[at].entry != 0 && memcmp(table[at].hash, hash, LB_BLAKE3_SIZE) != 0)
+        at = (at + 1) & (cap - 1);
+    return at;
+}
+
 static bool schemas_grow(map_writer *w)
 {
+    if (w->n_schemas * 2 < w->cap_schemas)
+        return true;
     size_t cap = w->cap_schemas == 0 ? 64 : w->cap_schemas * 2;
-    uint32_t *table = calloc(cap, sizeof *table);
+    schema_slot *table = calloc(cap, sizeof *table);
     if (table == NULL)
         return false;
-    for (size_t i = 0; i < w->cap_schemas; i++) {
-        if (w->schemas[i] == 0)
-            continue;
-        lb_str s = w->entries[w->schemas[i] - 1]->arrow_schema;
-        size_t at = lb_xxh3_64(s.at, s.size) & (cap - 1);
-        while (table[at] != 0)
-            at = (at + 1) & (cap - 1);
-        table[at] = w->schemas[i];
-    }
+    for (size_t i = 0; i < w->cap_schemas; i++)
+        if (w->schemas[i].entry != 0)
+            table[schemas_seek(table, cap, w->schemas[i].hash)] = w->schemas[i];
     free(w->schemas);
     w->schemas = table;
     w->cap_schemas = cap;
     return true;
 }
 
-/* Write the schema, or which earlier entry has it. */
-static void put_schema(map_writer *w, const lb_entry *e, size_t index)
+/* Entry + 1 that holds a schema, or 0: then it is this one from now on. */
+static uint32_t schemas_find(map_writer *w, lb_str s, uint64_t index)
 {
-    lb_str s = e->arrow_schema;
-    if (w->n_schemas * 2 >= w->cap_schemas && !schemas_grow(w))
+    uint8_t hash[LB_BLAKE3_SIZE];
+    if (w->last_ref != 0 && lb_str_equal((lb_str){ (const char *)w->last_schema.data, w->last_schema.size }, s))
+        return w->last_ref;
+    w->last_schema.size = 0;
+    if (!schemas_grow(w) || lb_buf_append(&w->last_schema, s.at, s.size, NULL) != LB_OK) {
         w->code = ENOMEM;
-    if (w->code != NANOARROW_OK)
-        return;
-    size_t at = lb_xxh3_64(s.at, s.size) & (w->cap_schemas - 1);
-    while (s.size != 0 && w->schemas[at] != 0 && !lb_str_equal(w->entries[w->schemas[at] - 1]->arrow_schema, s))
-        at = (at + 1) & (w->cap_schemas - 1);
-    uint32_t found = s.size != 0 ? w->schemas[at] : 0;
-    if (found == 0 && s.size != 0 && index < UINT32_MAX) {
-        w->schemas[at] = (uint32_t)index + 1;
+        return 0;
+    }
+    lb_blake3_reset(w->hash);
+    lb_blake3_update(w->hash, s.at, s.size);
+    lb_blake3_digest(w->hash, hash);
+    schema_slot *slot = &w->schemas[schemas_seek(w->schemas, w->cap_schemas, hash)];
+    uint32_t found = slot->entry;
+    if (found == 0 && index < UINT32_MAX) {
+        memcpy(slot->hash, hash, sizeof hash);
+        slot->entry = (uint32_t)index + 1;
         w->n_schemas++;
     }
+    w->last_ref = slot->entry;
+    return found;
+}
+
+/* Write the schema, or which earlier entry has it. */
+static void put_schema(map_writer *w, const lb_entry *e, uint64_t index)
+{
+    lb_str s = e->arrow_schema;
+    uint32_t found = s.size == 0 || w->code != NANOARROW_OK ? 0 : schemas_find(w, s, index);
     put_bytes_if(w, LB_MAP_F_ARROW_SCHEMA, found == 0 && s.size != 0, s);
     put_uint_if(w, LB_MAP_F_SCHEMA_REF, found != 0, found - 1);
 }
@@ -331,9 +369,8 @@ static void put_scalars(map_writer *w, const lb_entry *e)
     put_bytes_if(w, LB_MAP_F_REL_PATH_RAW, e->rel_path_raw.size != 0, e->rel_path_raw);
 }
 
-static void put_entry(map_writer *w, size_t index)
+static void put_entry(map_writer *w, const lb_entry *e, uint64_t index)
 {
-    const lb_entry *e = w->entries[index];
     put_scalars(w, e);
     put_schema(w, e, index);
     put_dialect(w, e);
@@ -393,7 +430,7 @@ static void begin_batch(map_writer *w)
         w->code = ArrowArrayStartAppending(&w->batch);
     if (w->code == NANOARROW_OK)
         find_fields(w, &w->batch, 0, LB_MAP_N_FIELDS);
-    w->batch_bytes = 0;
+    w->in_batch = 0;
 }
 
 static lb_status failed_append(const map_writer *w, lb_error *err)
@@ -412,33 +449,62 @@ static lb_status end_batch(map_writer *w, lb_error *err)
         w->code = ArrowArrayFinishBuildingDefault(&w->batch, NULL);
     lb_status status = w->code != NANOARROW_OK ? failed_append(w, err) : lb_ipc_writer_batch(w->out, &w->batch, err);
     ArrowArrayRelease(&w->batch);
+    w->in_batch = 0;
     return status;
 }
 
-static lb_status write_entries(map_writer *w, uint64_t batch_bytes, lb_error *err)
+static lb_status get_entry(map_writer *w, uint64_t index, lb_entry *out, lb_error *err)
+{
+    lb_arena_free(&w->arena);
+    return w->entries->get(w->entries->user, index, &w->arena, out, err);
+}
+
+static lb_status print_json(map_writer *w, const lb_entry *e, lb_error *err)
 {
     bool full = w->header->interop_full;
-    for (size_t i = 0; i < w->count; i++) {
-        w->stats_json.size = w->row_groups_json.size = 0;
-        LB_TRY(lb_map_print_stats(w->entries[i], full, &w->stats_json, err));
-        LB_TRY(lb_map_print_row_groups(w->entries[i], full, &w->row_groups_json, err));
-        uint64_t size = entry_size(w, w->entries[i]);
-        if (w->batch_bytes > 0 && w->batch_bytes + size > batch_bytes)
+    w->stats_json.size = w->row_groups_json.size = 0;
+    LB_TRY(lb_map_print_stats(e, full, &w->stats_json, err));
+    return lb_map_print_row_groups(e, full, &w->row_groups_json, err);
+}
+
+static lb_status write_entry(map_writer *w, const lb_entry *e, uint64_t index, lb_error *err)
+{
+    LB_TRY(print_json(w, e, err));
+    if (w->batch.release == NULL)
+        begin_batch(w);
+    if (w->code == NANOARROW_OK)
+        put_entry(w, e, index);
+    w->in_batch++;
+    return w->code == NANOARROW_OK ? LB_OK : failed_append(w, err);
+}
+
+/* The second round: the header was written, so that it has to hold. */
+static lb_status write_entries(map_writer *w, lb_error *err)
+{
+    const batch_note *note = (const batch_note *)(const void *)w->notes.data;
+    uint64_t rows = 0;
+    w->hash = lb_blake3_new();
+    if (w->hash == NULL)
+        return lb_fail_nomem(err);
+    for (uint64_t i = 0; i < w->entries->count; i++) {
+        lb_entry e;
+        LB_TRY(get_entry(w, i, &e, err));
+        e.first_global_row = rows;
+        rows += e.total_rows;
+        LB_TRY(write_entry(w, &e, i, err));
+        if (w->in_batch == note->count) {
             LB_TRY(end_batch(w, err));
-        if (w->batch.release == NULL)
-            begin_batch(w);
-        if (w->code == NANOARROW_OK)
-            put_entry(w, i);
-        if (w->code != NANOARROW_OK)
-            return failed_append(w, err);
-        w->batch_bytes += size;
+            note++;
+        }
     }
-    return end_batch(w, err);
+    return rows == w->total_rows
+               ? LB_OK
+               : lb_fail(err, LB_INTERNAL, LB_NOWHERE, "the entries of a map changed while it was written");
 }
 
 /* ---------------------------------------------------------------- metadata */
 
-#define MAX_PAIRS 20
+#define MAX_PAIRS 24
 
 typedef struct meta_pairs {
     lb_str pairs[2 * MAX_PAIRS];
@@ -477,7 +543,7 @@ static void meta_stats(meta_pairs *m, lb_str stats)
         meta_text(m, "bazan.stats", LB_STR("block"));
 }
 
-static void make_pairs(const map_writer *w, lb_str union_text, meta_pairs *m)
+static void make_pairs(const map_writer *w, lb_str union_text, lb_str batches, meta_pairs *m)
 {
     const lb_map_header *h = w->header;
     m->n = 0;
@@ -489,9 +555,10 @@ static void make_pairs(const map_writer *w, lb_str union_text, meta_pairs *m)
     meta_text(m, "bazan.fingerprint", h->fingerprint == LB_FINGERPRINT_BLAKE3 ? LB_STR("blake3") : LB_STR("metadata"));
     meta_stats(m, h->stats);
     meta_text(m, "bazan.ext", LB_STR("1"));
-    meta_uint(m, "bazan.total_files", w->count);
+    meta_uint(m, "bazan.total_files", w->entries->count);
     meta_uint(m, "bazan.total_rows", w->total_rows);
     meta_uint(m, "bazan.total_bytes", w->total_bytes);
+    meta_text(m, "bazan.batches", batches);
     meta_int(m, "bazan.created_ns", h->created_ns);
     meta_text(m, "bazan.writer", h->writer.size == 0 ? LB_STR("lakebed") : h->writer);
     meta_text(m, "bazan.interop", h->interop_full ? LB_STR("full") : LB_STR("lean"));
@@ -502,28 +569,37 @@ static void make_pairs(const map_writer *w, lb_str union_text, meta_pairs *m)
         meta_text(m, "bazan.union_schema", union_text);
 }
 
-static lb_status make_schema(map_writer *w, lb_error *err)
+/* `bazan.batches`: of each batch its entries, first global row and entries with an error, as `count:row:failed,…`. */
+static lb_status print_notes(const map_writer *w, lb_buf *out, lb_error *err)
+{
+    const batch_note *notes = (const batch_note *)(const void *)w->notes.data;
+    for (size_t i = 0; i < w->notes.size / sizeof *notes; i++)
+        LB_TRY(lb_buf_printf(out, err, "%s%llu:%llu:%llu", i == 0 ? "" : ",", (unsigned long long)notes[i].count,
+                             (unsigned long long)notes[i].first_row, (unsigned long long)notes[i].failed));
+    return LB_OK;
+}
+
+static lb_status make_schema(map_writer *w, bool unite, lb_error *err)
 {
     meta_pairs m;
-    lb_buf text;
+    lb_buf text, batches;
+    lb_str united = unite ? (lb_str){ (const char *)w->united.data, w->united.size } : w->header->union_schema;
     lb_buf_init(&text, NULL);
-    lb_status status = w->header->union_schema.size == 0
-                           ? LB_OK
-                           : lb_print_base64(&text, w->header->union_schema.at, w->header->union_schema.size, err);
+    lb_buf_init(&batches, NULL);
+    lb_status status = united.size == 0 ? LB_OK : lb_print_base64(&text, united.at, united.size, err);
+    if (status == LB_OK)
+        status = print_notes(w, &batches, err);
     if (status == LB_OK) {
-        make_pairs(w, (lb_str){ (const char *)text.data, text.size }, &m);
+        make_pairs(w, (lb_str){ (const char *)text.data, text.size },
+                   (lb_str){ (const char *)batches.data, batches.size }, &m);
         status = lb_map_make_schema(m.pairs, m.n, &w->schema, err);
     }
     lb_buf_free(&text);
+    lb_buf_free(&batches);
     return status;
 }
 
 /* ---------------------------------------------------------------- the whole */
-
-static int by_path(const void *a, const void *b)
-{
-    return lb_str_compare((*(lb_entry *const *)a)->rel_path, (*(lb_entry *const *)b)->rel_path);
-}
 
 static lb_status bad_entry(const lb_entry *e, const char *what, lb_error *err)
 {
@@ -532,14 +608,16 @@ static lb_status bad_entry(const lb_entry *e, const char *what, lb_error *err)
     return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "entry '%s' cannot stand in a map: %s", shown, what);
 }
 
-static lb_status check_entry(const lb_entry *e, const lb_entry *before, lb_error *err)
+/* `before`: the path of the entry before it; empty: it is the first. */
+static lb_status check_entry(const lb_entry *e, lb_str before, lb_error *err)
 {
     size_t want;
     if (!lb_path_is_inside(e->rel_path) ||
         lb_utf8_valid_prefix((const uint8_t *)e->rel_path.at, e->rel_path.size) != e->rel_path.size)
         return bad_entry(e, "its path is none of a file in the lake", err);
-    if (before != NULL && lb_str_equal(before->rel_path, e->rel_path))
-        return bad_entry(e, "it is given twice", err);
+    int order = before.size == 0 ? -1 : lb_str_compare(before, e->rel_path);
+    if (order >= 0)
+        return bad_entry(e, order == 0 ? "it is given twice" : "it is not given in the order of paths", err);
     if (e->total_rows > INT64_MAX)
         return bad_entry(e, "its rows are not known", err);
     if (e->n_leaf_paths > 0 && e->leaf_paths == NULL)
@@ -550,44 +628,110 @@ static lb_status check_entry(const lb_entry *e, const lb_entry *before, lb_error
     return LB_OK;
 }
 
-/* Sort, and number the rows (LM-106, LM-107). */
-static lb_status order_entries(map_writer *w, lb_error *err)
+/* Count an entry into its batch: a new one where it would grow beyond its size. */
+static lb_status note_entry(map_writer *w, const lb_entry *e, lb_error *err)
 {
-    if (w->count > 1)
-        qsort(w->entries, w->count, sizeof *w->entries, by_path);
-    for (size_t i = 0; i < w->count; i++) {
-        lb_entry *e = w->entries[i];
-        LB_TRY(check_entry(e, i == 0 ? NULL : w->entries[i - 1], err));
-        e->first_global_row = w->total_rows;
-        if (!lb_add_u64(w->total_rows, e->total_rows, &w->total_rows) || w->total_rows > INT64_MAX ||
-            !lb_add_u64(w->total_bytes, e->size_bytes, &w->total_bytes))
-            return bad_entry(e, "with it the lake has more rows or bytes than can be counted", err);
+    LB_TRY(print_json(w, e, err));
+    uint64_t size = entry_size(w, e);
+    if (w->notes.size == 0 || w->in_batch + size > w->max_batch) {
+        const batch_note fresh = { .first_row = w->total_rows };
+        LB_TRY(lb_buf_append(&w->notes, &fresh, sizeof fresh, err));
+        w->in_batch = 0;
     }
+    batch_note *note = (batch_note *)(void *)(w->notes.data + w->notes.size) - 1;
+    note->count++;
+    note->failed += e->error.size != 0;
+    w->in_batch += size;
     return LB_OK;
 }
 
-lb_status lb_map_write(const lb_map_header *header, lb_entry **entries, size_t count, uint64_t batch_bytes,
+/* The first round (LM-106, LM-107): `before` is for the path of the entry before. */
+static lb_status count_entry(map_writer *w, uint64_t index, lb_unite *u, lb_buf *before, lb_error *err)
+{
+    lb_entry e;
+    LB_TRY(get_entry(w, index, &e, err));
+    LB_TRY(check_entry(&e, (lb_str){ (const char *)before->data, before->size }, err));
+    before->size = 0;
+    LB_TRY(lb_buf_append(before, e.rel_path.at, e.rel_path.size, err));
+    LB_TRY(note_entry(w, &e, err));
+    if (!lb_add_u64(w->total_rows, e.total_rows, &w->total_rows) || w->total_rows > INT64_MAX ||
+        !lb_add_u64(w->total_bytes, e.size_bytes, &w->total_bytes))
+        return bad_entry(&e, "with it the lake has more rows or bytes than can be counted", err);
+    return u == NULL ? LB_OK : lb_unite_add(u, &e, &e.columns, err);
+}
+
+static lb_status count_entries(map_writer *w, lb_unite *u, lb_error *err)
+{
+    lb_buf before;
+    lb_status status = LB_OK;
+    lb_buf_init(&before, NULL);
+    for (uint64_t i = 0; status == LB_OK && i < w->entries->count; i++)
+        status = count_entry(w, i, u, &before, err);
+    lb_buf_free(&before);
+    return status;
+}
+
+/* The encapsulated schema of all entries' columns. */
+static lb_status encode_united(const lb_unite *u, lb_buf *out, lb_error *err)
+{
+    struct ArrowSchema schema = { .release = NULL };
+    LB_TRY(lb_unite_schema(u, &schema, err));
+    lb_status status = lb_ipc_encode_schema(&schema, out, err);
+    schema.release(&schema);
+    return status;
+}
+
+static lb_status count_and_unite(map_writer *w, bool unite, lb_error *err)
+{
+    lb_unite *u = NULL;
+    lb_status status = unite ? lb_unite_new(LB_SCHEMA_UNION, &u, err) : LB_OK;
+    if (status == LB_OK)
+        status = count_entries(w, u, err);
+    if (status == LB_OK && unite)
+        status = encode_united(u, &w->united, err);
+    lb_unite_free(u);
+    w->in_batch = 0;
+    return status;
+}
+
+static void writer_free(map_writer *w)
+{
+    lb_ipc_writer_free(w->out);
+    if (w->batch.release != NULL)
+        ArrowArrayRelease(&w->batch);
+    if (w->schema.release != NULL)
+        ArrowSchemaRelease(&w->schema);
+    lb_arena_free(&w->arena);
+    lb_buf_free(&w->united);
+    lb_buf_free(&w->stats_json);
+    lb_buf_free(&w->row_groups_json);
+    lb_buf_free(&w->last_schema);
+    lb_buf_free(&w->notes);
+    lb_blake3_free(w->hash);
+    free(w->schemas);
+}
+
+lb_status lb_map_write(const lb_map_header *header, const lb_entry_source *entries, bool unite, uint64_t batch_bytes,
                        lb_write_fn write, void *user, lb_error *err)
 {
-    map_writer w = { .header = header, .entries = entries, .count = count };
+    map_writer w = { .header = header,
+                     .entries = entries,
+                     .max_batch = batch_bytes == 0 ? DEFAULT_BATCH_BYTES : batch_bytes };
+    lb_arena_init(&w.arena, NULL);
+    lb_buf_init(&w.united, NULL);
     lb_buf_init(&w.stats_json, NULL);
     lb_buf_init(&w.row_groups_json, NULL);
-    lb_status status = order_entries(&w, err);
+    lb_buf_init(&w.last_schema, NULL);
+    lb_buf_init(&w.notes, NULL);
+    lb_status status = count_and_unite(&w, unite, err);
     if (status == LB_OK)
-        status = make_schema(&w, err);
+        status = make_schema(&w, unite, err);
     if (status == LB_OK)
         status = lb_ipc_writer_open(&w.schema, true, write, user, &w.out, err);
     if (status == LB_OK)
-        status = write_entries(&w, batch_bytes == 0 ? DEFAULT_BATCH_BYTES : batch_bytes, err);
+        status = write_entries(&w, err);
     if (status == LB_OK)
         status = lb_ipc_writer_finish(w.out, err);
-    lb_ipc_writer_free(w.out);
-    if (w.batch.release != NULL)
-        ArrowArrayRelease(&w.batch);
-    if (w.schema.release != NULL)
-        ArrowSchemaRelease(&w.schema);
-    lb_buf_free(&w.stats_json);
-    lb_buf_free(&w.row_groups_json);
-    free(w.schemas);
+    writer_free(&w);
     return status;
 }

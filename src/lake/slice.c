@@ -1,134 +1,35 @@
 /* Rows of a table: part after part, each through its file's reader, brought to the table's columns. */
 #include <stdlib.h>
 
-#include "base/path.h"
 #include "column/stream.h"
 #include "lake/ahead.h"
-#include "lake/table.h"
-
-#define SLICE_ABSENT UINT64_MAX
+#include "lake/project.h"
+#include "lake/stretch.h"
 
 typedef struct slice {
     lb_table *t;
-    struct ArrowSchema schema; /* of the result */
-    size_t n_columns;
-    uint64_t *columns;  /* places in the table's schema */
-    uint64_t at, end;   /* rows of the table still to give */
-    uint64_t asked_end; /* the end before it was cut at the table's */
+    lb_project project;
+    lb_project_file columns; /* of the open file */
+    uint64_t at, end;        /* rows of the table still to give */
+    uint64_t asked_end;      /* the end before it was cut at the table's */
 
     uint64_t file;       /* the open one, or the next */
     lb_data *data;       /* NULL: none open */
     bool own, delivered; /* delivered: some of this file's rows went out */
     bool fresh;          /* read without the map after it changed: not again */
     uint64_t part_end;   /* row of the table behind the part */
-    size_t n_wanted;
-    lb_wanted *wanted; /* columns asked of the reader */
-    uint64_t *places;  /* of each result column among them; SLICE_ABSENT */
     struct ArrowArrayStream stream;
+    struct ArrowArrayStream
+        stretch; /* of a lake: rows of several files, brought to the table's columns; else no part is */
 } slice;
-
-/* ---------------------------------------------------------------- columns */
-
-static lb_status slice_not_found(lb_table *t, const char *name, lb_error *err)
-{
-    size_t n = (size_t)t->schema.n_children;
-    const char **names = calloc(n + 1, sizeof *names);
-    const char *close = NULL;
-
-    lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "Column '%s' not found", name);
-    for (size_t i = 0; names != NULL && i < n; i++)
-        names[i] = t->schema.children[i]->name;
-    if (names != NULL)
-        close = lb_closest_name(name, names, n);
-    if (close != NULL)
-        lb_fail_hint(err, "did you mean '%s'?", close);
-    else
-        lb_fail_hint(err, "`lakebed schema %.150s` lists the columns", t->path);
-    free(names);
-    return LB_NOTFOUND;
-}
-
-static lb_status slice_pick(lb_table *t, const char *const *names, uint64_t **out, size_t *n, lb_error *err)
-{
-    size_t all = (size_t)t->schema.n_children;
-
-    for (*n = 0; names != NULL && names[*n] != NULL;)
-        (*n)++;
-    bool every = *n == 0;
-    *n = every ? all : *n;
-    *out = calloc(*n + 1, sizeof **out);
-    if (*out == NULL)
-        return lb_fail_nomem(err);
-    for (size_t i = 0; i < *n; i++) {
-        const uint64_t *found = every ? NULL : lb_names_find(&t->columns, lb_str_of(names[i]));
-        if (!every && found == NULL)
-            return slice_not_found(t, names[i], err);
-        (*out)[i] = every ? i : *found;
-    }
-    return LB_OK;
-}
-
-static lb_status slice_schema(slice *s, lb_error *err)
-{
-    LB_TRY(lb_schema_struct(&s->schema, (int64_t)s->n_columns, err));
-    for (size_t i = 0; i < s->n_columns; i++) {
-        const struct ArrowSchema *field = s->t->schema.children[s->columns[i]];
-        lb_str conflict;
-        if (lb_schema_get_meta(field, LB_META_CONFLICT, &conflict)) {
-            lb_fail(err, LB_CORRUPT, LB_NOWHERE, "%.*s", (int)LB_MIN(conflict.size, 400), conflict.at);
-            lb_fail_hint(err, "leave the column out with --columns, or read it as text with --schema text");
-            return LB_CORRUPT;
-        }
-        s->schema.children[i]->release(s->schema.children[i]);
-        LB_TRY(lb_schema_copy(field, s->schema.children[i], err));
-    }
-    return LB_OK;
-}
-
-/* Places of columns in an open file; a single file's are the table's own while it is the file that was opened. */
-static lb_status slice_file_names(slice *s, lb_names *out, lb_error *err)
-{
-    const struct ArrowSchema *schema = &s->data->schema;
-
-    *out = (lb_names){ 0 };
-    for (int64_t i = 0; (s->t->lake || s->fresh) && i < schema->n_children; i++)
-        LB_TRY(lb_names_add(out, lb_str_of(schema->children[i]->name), (uint64_t)i, NULL, err));
-    return LB_OK;
-}
-
-static lb_status slice_want_columns(slice *s, lb_error *err)
-{
-    const struct ArrowSchema *file = &s->data->schema;
-    lb_names names;
-
-    lb_status status = slice_file_names(s, &names, err);
-    s->n_wanted = 0;
-    for (size_t i = 0; status == LB_OK && i < s->n_columns; i++) {
-        const struct ArrowSchema *want = s->schema.children[i];
-        uint64_t place = s->columns[i];
-        if (s->t->lake || place >= (uint64_t)file->n_children || strcmp(file->children[place]->name, want->name) != 0) {
-            const uint64_t *found = lb_names_find(&names, lb_str_of(want->name));
-            place = found == NULL ? SLICE_ABSENT : *found;
-        }
-        s->places[i] = SLICE_ABSENT;
-        if (place == SLICE_ABSENT && s->fresh)
-            status =
-                lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed, and has no column '%s' any more", want->name);
-        if (place == SLICE_ABSENT)
-            continue;
-        bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
-        s->places[i] = s->n_wanted;
-        s->wanted[s->n_wanted++] =
-            (lb_wanted){ .column = place, .as = same || !s->data->format->reads_as ? NULL : want };
-    }
-    lb_names_free(&names);
-    return status;
-}
 
 /* ---------------------------------------------------------------- parts */
 
 static void slice_close_part(slice *s)
 {
+    if (s->stretch.release != NULL)
+        s->stretch.release(&s->stretch);
+    s->stretch.release = NULL;
     if (s->stream.release != NULL)
         s->stream.release(&s->stream);
     s->stream.release = NULL;
@@ -143,10 +44,11 @@ static lb_status slice_scan_part(slice *s, lb_error *err)
     uint64_t first;
 
     LB_TRY(lb_table_first_row(s->t, s->file, &first, err));
-    LB_TRY(slice_want_columns(s, err));
-    const lb_range range = {
-        .first = s->at - first, .count = s->part_end - s->at, .n_columns = s->n_wanted, .columns = s->wanted
-    };
+    LB_TRY(lb_project_open(&s->columns, &s->project, s->data, s->fresh, err));
+    const lb_range range = { .first = s->at - first,
+                             .count = s->part_end - s->at,
+                             .n_columns = s->columns.n_wanted,
+                             .columns = s->columns.wanted };
     return lb_scan_ahead(s->data, &range, &s->stream, err);
 }
 
@@ -179,7 +81,12 @@ static lb_status slice_name_file(const slice *s, lb_status status, lb_error *err
 static lb_status slice_open_part(slice *s, lb_error *err)
 {
     uint64_t next;
+    bool several = false;
 
+    if (s->t->lake && s->t->rows != LB_ROWS_UNKNOWN)
+        LB_TRY(lb_stretch_open(s->t, &s->project, s->at, s->end, &s->stretch, &several, err));
+    if (several)
+        return LB_OK;
     LB_TRY(lb_table_find_row(s->t, s->at, &s->file, err));
     if (s->file == UINT64_MAX)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "row %llu has no file", (unsigned long long)s->at);
@@ -195,38 +102,13 @@ static lb_status slice_open_part(slice *s, lb_error *err)
 
 /* ---------------------------------------------------------------- batches */
 
-/* One column of the result from a file's batch, which gives it up. */
-static lb_status slice_column(slice *s, size_t i, struct ArrowArray *batch, struct ArrowArray *out, lb_error *err)
-{
-    const struct ArrowSchema *want = s->schema.children[i];
-
-    if (s->places[i] == SLICE_ABSENT)
-        return lb_array_nulls(want, batch->length, out, err);
-    const lb_wanted *w = &s->wanted[s->places[i]];
-    struct ArrowArray *from = batch->children[s->places[i]];
-    if (w->as != NULL)
-        return ArrowArrayMove(from, out), LB_OK;
-    return lb_array_cast(s->data->schema.children[w->column], from, want, out, err);
-}
-
 static lb_status slice_bring(slice *s, struct ArrowArray *batch, struct ArrowArray *out, lb_error *err)
 {
-    int code = ArrowArrayInitFromSchema(out, &s->schema, NULL);
+    lb_status status = lb_project_bring(&s->columns, batch, out, err);
+    uint64_t first;
 
-    if (code != NANOARROW_OK)
-        return lb_fail_arrow(err, code, NULL);
-    lb_status status = LB_OK;
-    for (size_t i = 0; status == LB_OK && i < s->n_columns; i++) {
-        if (out->children[i]->release != NULL)
-            out->children[i]->release(out->children[i]);
-        status = slice_column(s, i, batch, out->children[i], err);
-    }
-    out->length = batch->length;
-    out->null_count = 0;
     if (status == LB_OK)
         return LB_OK;
-    out->release(out);
-    uint64_t first;
     if (err != NULL && err->row >= 0 && lb_table_first_row(s->t, s->file, &first, NULL) == LB_OK)
         err->row += (int64_t)(s->at - first);
     return slice_name_file(s, status, err);
@@ -248,6 +130,17 @@ static lb_status slice_pull(slice *s, struct ArrowArray *batch, lb_error *err)
     return slice_pull(s, batch, err);
 }
 
+/* The next batch of the open stretch, which is closed at its end. */
+static lb_status slice_pull_stretch(slice *s, struct ArrowArray *out, lb_error *err)
+{
+    LB_TRY(lb_stream_next(&s->stretch, out, err));
+    if (out->release == NULL)
+        slice_close_part(s);
+    else
+        s->at += (uint64_t)out->length;
+    return LB_OK;
+}
+
 static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
 {
     slice *s = state;
@@ -255,10 +148,16 @@ static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
 
     out->release = NULL;
     for (;;) {
-        if (s->data == NULL) {
+        if (s->data == NULL && s->stretch.release == NULL) {
             if (s->at >= s->end)
                 return LB_OK;
             LB_TRY(slice_open_part(s, err));
+        }
+        if (s->stretch.release != NULL) {
+            LB_TRY(slice_pull_stretch(s, out, err));
+            if (out->release != NULL)
+                return LB_OK;
+            continue;
         }
         LB_TRY(slice_pull(s, &batch, err));
         if (batch.release != NULL)
@@ -282,11 +181,8 @@ static void slice_close(void *state)
     slice *s = state;
 
     slice_close_part(s);
-    if (s->schema.release != NULL)
-        s->schema.release(&s->schema);
-    free(s->columns);
-    free(s->wanted);
-    free(s->places);
+    lb_project_close(&s->columns);
+    lb_project_free(&s->project);
     free(s);
 }
 
@@ -302,16 +198,11 @@ static lb_status slice_check(const lb_slice *want, lb_error *err)
 
 static lb_status slice_open(slice *s, const lb_slice *want, struct ArrowSchema *schema, lb_error *err)
 {
-    LB_TRY(slice_pick(s->t, want->columns, &s->columns, &s->n_columns, err));
-    s->wanted = calloc(s->n_columns + 1, sizeof *s->wanted);
-    s->places = calloc(s->n_columns + 1, sizeof *s->places);
-    if (s->wanted == NULL || s->places == NULL)
-        return lb_fail_nomem(err);
-    LB_TRY(slice_schema(s, err));
+    LB_TRY(lb_project_init(&s->project, s->t, want->columns, err));
     lb_table_span(s->t, want, &s->at, &s->end);
     if (__builtin_add_overflow(want->offset, want->limit, &s->asked_end))
         s->asked_end = UINT64_MAX;
-    LB_TRY(lb_schema_copy(&s->schema, schema, err));
+    LB_TRY(lb_schema_copy(&s->project.schema, schema, err));
     /* The first part is opened at once, so that what is wrong is said by this call where it can be. */
     lb_status status = s->at < s->end ? slice_open_part(s, err) : LB_OK;
     if (status != LB_OK)

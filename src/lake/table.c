@@ -129,8 +129,8 @@ enum { TABLE_CHANGED = 1, TABLE_UNMAPPED }; /* the latter: its handler has no po
 
 #define TABLE_CHECK_RUN 256 /* files a job */
 
-/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP where a
- * link or something else is in the way, or errno. */
+/* Is a path below the lake's folder reached without a symbolic link, as discovery would? 0 with `*now` filled, ELOOP
+ * where a link or something else is in the way, or errno. */
 static int table_reach(const lb_table *t, char *path, struct stat *now)
 {
     int failed = 0;
@@ -358,6 +358,8 @@ static lb_status table_build(lb_table *t, lb_error *err)
 /* Take a loaded map, or say why it is not used. */
 static lb_status table_take_map(lb_table *t, const char *path, lb_status status, lb_error *why)
 {
+    if (status == LB_OK)
+        status = lb_map_check_batches(t->map, why);
     if (status == LB_OK)
         status = lb_lake_options_of_json(lb_map_header_of(t->map)->options_json, &t->remembered, why);
     if (lb_is_callers(status) || lb_map_is_lost(path, status))
@@ -670,6 +672,7 @@ void lb_close(lb_table *t)
     if (t == NULL)
         return;
     lb_data_close(t->file);
+    lb_data_close(t->indexed);
     for (size_t i = 0; i < t->n_overrides; i++)
         lb_arena_free(&t->overrides[i].arena);
     free(t->overrides);
@@ -698,28 +701,82 @@ int64_t lb_table_rows(const lb_table *t)
     return t->rows == LB_ROWS_UNKNOWN ? -1 : (int64_t)t->rows;
 }
 
-lb_status lb_table_count(lb_table *t, uint64_t *rows, lb_error *err)
+/* Survey a single file whole. Rows do not depend on types: all of it is read as text. */
+static lb_status table_read_whole(lb_table *t, lb_data **out, lb_error *err)
 {
     lb_data_request q = t->request;
     lb_read_options *text = NULL;
-    lb_data *whole = NULL;
 
-    lb_error_clear(err);
-    *rows = t->rows;
-    if (t->rows != LB_ROWS_UNKNOWN)
-        return LB_OK;
-    /* Rows do not depend on types: all of it is counted as text. */
     lb_status status = lb_read_options_merge(t->over, NULL, &text, err);
     if (status == LB_OK)
         status = lb_read_options_set(text, "all-text", NULL, err);
     q.over = text;
     q.whole = true;
     if (status == LB_OK)
-        status = lb_data_reopen(t->cx, &q, &whole, err);
-    if (status == LB_OK)
-        *rows = whole->entry.total_rows;
-    lb_data_close(whole);
+        status = lb_data_reopen(t->cx, &q, out, err);
     lb_read_options_free(text);
+    return status;
+}
+
+lb_status lb_table_count(lb_table *t, uint64_t *rows, lb_error *err)
+{
+    lb_data *whole = NULL;
+
+    lb_error_clear(err);
+    *rows = t->rows;
+    if (t->rows != LB_ROWS_UNKNOWN)
+        return LB_OK;
+    LB_TRY(table_read_whole(t, &whole, err));
+    *rows = whole->entry.total_rows;
+    lb_data_close(whole);
+    return LB_OK;
+}
+
+/* Read it as before, by the sample's types, but by the places of all its rows. */
+static lb_status table_index(lb_table *t, const lb_entry *whole, lb_data **out, lb_error *err)
+{
+    lb_entry copy;
+
+    LB_TRY(lb_data_reopen(t->cx, &t->request, out, err));
+    lb_data *d = *out;
+    if (d->entry.size_bytes != whole->size_bytes || d->entry.mtime_ns != whole->mtime_ns) {
+        lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed while it was read");
+        lb_fail_path(err, t->path);
+        return LB_STALE;
+    }
+    LB_TRY(lb_entry_copy(whole, &d->arena, &copy, err));
+    d->entry.blocks = copy.blocks;
+    return LB_OK;
+}
+
+static lb_status table_need_index(lb_table *t, lb_error *err)
+{
+    lb_data *whole = NULL, *made = NULL;
+
+    if (t->indexed != NULL)
+        return LB_OK;
+    LB_TRY(table_read_whole(t, &whole, err));
+    lb_status status = table_index(t, &whole->entry, &made, err);
+    t->indexed_rows = whole->entry.total_rows;
+    if (status == LB_OK)
+        t->indexed = made;
+    else
+        lb_data_close(made);
+    lb_data_close(whole);
+    return status;
+}
+
+lb_status lb_table_index(lb_table *t, lb_data **out, uint64_t *rows, lb_error *err)
+{
+    *out = t->file;
+    *rows = t->rows;
+    if (t->rows != LB_ROWS_UNKNOWN)
+        return LB_OK;
+    pthread_mutex_lock(&t->lock);
+    lb_status status = table_need_index(t, err);
+    *out = t->indexed;
+    *rows = t->indexed_rows;
+    pthread_mutex_unlock(&t->lock);
     return status;
 }
 

@@ -19,7 +19,7 @@ typedef struct lb_override {
 struct lb_table {
     lb_context *cx;
     lb_arena arena;
-    pthread_mutex_t lock; /* of arena, unite, explained after opening */
+    pthread_mutex_t lock; /* of arena, unite, explained, indexed after opening */
     char *path;           /* as given */
     bool lake;
 
@@ -42,6 +42,8 @@ struct lb_table {
     size_t n_overrides;
     uint64_t *first_rows; /* n_files + 1, where the map's do not hold; else NULL */
     uint64_t rows;        /* LB_ROWS_UNKNOWN: only a sample was read */
+    lb_data *indexed;     /* then, once lb_table_index was asked: the file with the places of all rows */
+    uint64_t indexed_rows;
 
     struct ArrowSchema schema;                             /* of the table; nothing but nulls is shown as string */
     lb_names columns;                                      /* places of its fields */
@@ -65,6 +67,11 @@ lb_status lb_table_find_row(lb_table *t, uint64_t row, uint64_t *index, lb_error
 
 /* Tell, once, when types are shown or used that come from a sample of the file. */
 void lb_table_tell_sample(lb_table *t);
+
+/* A single file by which all rows are found, and how many there are: the table's own, or, where only a sample of it
+ * was read, the same with the places of all its rows, for which it is read to the end once. The file is the table's;
+ * NULL for a lake. */
+lb_status lb_table_index(lb_table *t, lb_data **out, uint64_t *rows, lb_error *err);
 
 /* Open a file of the table; for a single file it is the table's own (*own false). */
 lb_status lb_table_open_file(lb_table *t, uint64_t index, lb_data **out, bool *own, lb_error *err);

@@ -4,19 +4,21 @@
 
 #include "base/names.h"
 #include "column/ipc.h"
+#include "column/values.h"
 #include "lake/handlers.h"
 
 typedef struct united {
     struct ArrowSchema field;
     bool inferred;
     bool conflict;
-    bool wide, negative; /* LB_META_WIDE, LB_META_NEGATIVE of some file */
-    lb_str words;        /* the type, in the arena */
-    lb_colstat stat;     /* of all files so far, in the column's type; strings in the arena */
-    bool stat_known;     /* every file that has the column gave its statistics */
-    bool any_bounds;     /* some file has values that have bounds */
-    bool nans_unknown;   /* of some file with values */
-    uint64_t rows;       /* of the files that have it */
+    bool wide, negative;     /* LB_META_WIDE, LB_META_NEGATIVE of some file */
+    lb_str words;            /* the type, in the arena */
+    lb_colstat stat;         /* of all files so far, in the column's type; strings in the arena, */
+    size_t min_cap, max_cap; /* in pieces of such sizes, which are used again */
+    bool stat_known;         /* every file that has the column gave its statistics */
+    bool any_bounds;         /* some file has values that have bounds */
+    bool nans_unknown;       /* of some file with values */
+    uint64_t rows;           /* of the files that have it */
     lb_str first_file;
 } united;
 
@@ -27,7 +29,7 @@ struct lb_unite {
     lb_names names; /* of the columns, with their places */
     uint64_t rows, files;
     /* The schema taken in last: most files have the one before. */
-    lb_str last_bytes;
+    lb_buf last_bytes;
     struct ArrowSchema last;
 };
 
@@ -41,6 +43,7 @@ lb_status lb_unite_new(lb_schema_mode mode, lb_unite **out, lb_error *err)
     u->mode = mode;
     lb_arena_init(&u->arena, NULL);
     lb_buf_init(&u->columns, NULL);
+    lb_buf_init(&u->last_bytes, NULL);
     return LB_OK;
 }
 
@@ -64,6 +67,7 @@ void lb_unite_free(lb_unite *u)
     lb_buf_free(&u->columns);
     if (u->last.release != NULL)
         u->last.release(&u->last);
+    lb_buf_free(&u->last_bytes);
     lb_names_free(&u->names);
     lb_arena_free(&u->arena);
     free(u);
@@ -76,6 +80,12 @@ bool lb_entry_is_inferred(const lb_entry *entry, const struct ArrowSchema *field
 
     return (format == NULL ? lb_str_is(entry->format, "dynamic") : format->text) &&
            !lb_schema_get_meta(field, LB_META_DECLARED, &declared);
+}
+
+static lb_status unite_keep(lb_unite *u, lb_str text, lb_str *out, lb_error *err)
+{
+    *out = (lb_str){ lb_arena_copy(&u->arena, text), text.size };
+    return out->at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
 }
 
 /* ---------------------------------------------------------------- names */
@@ -115,17 +125,36 @@ static bool unite_is_decimal(const lb_colstat *s)
     return s->type.size >= 7 && memcmp(s->type.at, "decimal", 7) == 0;
 }
 
-static lb_status unite_widen_bytes(lb_unite *u, lb_colstat *a, const lb_colstat *b, lb_error *err)
+/* A bound in place of another one: with names in the order of time, the last file's is the greatest again and again. */
+static lb_status unite_set_bytes(lb_unite *u, lb_str *to, size_t *cap, lb_str from, lb_error *err)
 {
+    char *room = (char *)(uintptr_t)to->at;
+
+    if (from.size > *cap || *cap == 0) {
+        *cap = LB_MAX(from.size + from.size / 2, 16);
+        room = lb_arena_alloc(&u->arena, *cap, 1);
+        if (room == NULL)
+            return lb_arena_fail(&u->arena, err);
+    }
+    if (from.size != 0)
+        memcpy(room, from.at, from.size);
+    *to = (lb_str){ room, from.size };
+    return LB_OK;
+}
+
+static lb_status unite_widen_bytes(lb_unite *u, united *c, const lb_colstat *b, lb_error *err)
+{
+    lb_colstat *a = &c->stat;
+
     if ((a->has & LB_MIN_B) != 0 && lb_str_compare(b->min_b, a->min_b) < 0) {
-        a->min_b = (lb_str){ lb_arena_dup(&u->arena, b->min_b.at, b->min_b.size), b->min_b.size };
+        LB_TRY(unite_set_bytes(u, &a->min_b, &c->min_cap, b->min_b, err));
         a->min_exact = b->min_exact;
     }
     if ((a->has & LB_MAX_B) != 0 && lb_str_compare(b->max_b, a->max_b) > 0) {
-        a->max_b = (lb_str){ lb_arena_dup(&u->arena, b->max_b.at, b->max_b.size), b->max_b.size };
+        LB_TRY(unite_set_bytes(u, &a->max_b, &c->max_cap, b->max_b, err));
         a->max_exact = b->max_exact;
     }
-    return a->min_b.at == NULL || a->max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+    return LB_OK;
 }
 
 /* How many of an Arrow format's counts a day has: dates, times, timestamps, durations; 0: it is none of them. */
@@ -250,9 +279,8 @@ static lb_status unite_first_bounds(lb_unite *u, united *c, const lb_colstat *b,
     s->max_f = b->max_f;
     s->min_exact = b->min_exact;
     s->max_exact = b->max_exact;
-    s->min_b = (lb_str){ lb_arena_dup(&u->arena, b->min_b.at, b->min_b.size), b->min_b.size };
-    s->max_b = (lb_str){ lb_arena_dup(&u->arena, b->max_b.at, b->max_b.size), b->max_b.size };
-    return s->min_b.at == NULL || s->max_b.at == NULL ? lb_arena_fail(&u->arena, err) : LB_OK;
+    LB_TRY(unite_set_bytes(u, &s->min_b, &c->min_cap, b->min_b, err));
+    return unite_set_bytes(u, &s->max_b, &c->max_cap, b->max_b, err);
 }
 
 /* Take a file's statistics of a column, whose type there is `from`, into those of all files. A file of nothing but
@@ -285,7 +313,7 @@ static lb_status unite_stat(lb_unite *u, united *c, const lb_colstat *more, cons
     if ((c->stat.has & (LB_MIN_B | LB_MAX_B)) != 0 && unite_is_decimal(&b))
         c->stat.has &= ~(unsigned)(LB_MIN_B | LB_MAX_B);
     unite_widen_ints(&c->stat, &b);
-    return (c->stat.has & (LB_MIN_B | LB_MAX_B)) != 0 ? unite_widen_bytes(u, &c->stat, &b, err) : LB_OK;
+    return (c->stat.has & (LB_MIN_B | LB_MAX_B)) != 0 ? unite_widen_bytes(u, c, &b, err) : LB_OK;
 }
 
 /* ---------------------------------------------------------------- types */
@@ -380,8 +408,8 @@ static bool unite_has_mark(const struct ArrowSchema *field, const char *key)
     return lb_schema_get_meta(field, key, &value);
 }
 
-/* Bounds of a column typed by its values, as far as its meeting others depends on them: so that it does not depend on which
- * statistics are kept. */
+/* Bounds of a column typed by its values, as far as its meeting others depends on them: so that it does not depend on
+ * which statistics are kept. */
 static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide, bool negative)
 {
     static const int64_t exact = (int64_t)1 << 53, days = INT64_MAX / 1000000000 / 86400, micros = INT64_MAX / 1000;
@@ -401,6 +429,15 @@ static lb_colstat unite_facts(const struct ArrowSchema *field, bool wide, bool n
     return facts;
 }
 
+/* Would two columns meet as what the first one is already? True only of plain types that are the same, which is what
+ * most files of a lake have. */
+static bool unite_is_settled(const united *c, const struct ArrowSchema *field, bool inferred, bool wide, bool negative)
+{
+    return c->inferred == inferred && c->wide >= wide && c->negative >= negative && field->n_children == 0 &&
+           field->dictionary == NULL && lb_schema_equal(&c->field, field) &&
+           lb_str_equal(lb_schema_extension(&c->field), lb_schema_extension(field));
+}
+
 static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *field, const lb_colstat *stat,
                             const lb_entry *entry, lb_error *err)
 {
@@ -415,13 +452,15 @@ static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *fi
 
     if (c->conflict || (u->mode == LB_SCHEMA_TEXT && !c->inferred && strcmp(c->field.format, "u") == 0))
         return LB_OK;
+    if (unite_is_settled(c, field, inferred, wide, negative))
+        return LB_OK;
     if (u->mode == LB_SCHEMA_STRICT && !lb_schema_equal(&c->field, field))
         return unite_conflict(u, c, field, entry, err);
     LB_TRY(lb_types_meet(&a, &b, &made, &met, err));
     if (!met)
         return unite_conflict(u, c, field, entry, err);
     if (null_before && !null_now)
-        c->first_file = entry->rel_path;
+        LB_TRY(unite_keep(u, entry->rel_path, &c->first_file, err));
     c->inferred = null_before ? b.inferred : null_now ? c->inferred : c->inferred && b.inferred;
     c->wide |= wide;
     c->negative |= negative;
@@ -453,9 +492,7 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
         c->inferred = lb_entry_is_inferred(entry, field);
         c->wide = unite_has_mark(field, LB_META_WIDE);
         c->negative = unite_has_mark(field, LB_META_NEGATIVE);
-        c->first_file = (lb_str){ lb_arena_copy(&u->arena, entry->rel_path), entry->rel_path.size };
-        if (c->first_file.at == NULL)
-            return lb_arena_fail(&u->arena, err);
+        LB_TRY(unite_keep(u, entry->rel_path, &c->first_file, err));
         c->stat.has_null_count = true;
         struct ArrowSchema made = { 0 };
         LB_TRY(lb_schema_copy(field, &made, err));
@@ -474,14 +511,15 @@ static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64
 /* Decode a file's schema unless it is the one of the file before. */
 static lb_status unite_decode(lb_unite *u, const lb_entry *entry, lb_error *err)
 {
-    if (u->last.release != NULL && lb_str_equal(u->last_bytes, entry->arrow_schema))
+    if (u->last.release != NULL &&
+        lb_str_equal((lb_str){ (const char *)u->last_bytes.data, u->last_bytes.size }, entry->arrow_schema))
         return LB_OK;
     if (u->last.release != NULL)
         u->last.release(&u->last);
     u->last.release = NULL;
-    LB_TRY(lb_ipc_decode_schema(entry->arrow_schema.at, entry->arrow_schema.size, &u->last, err));
-    u->last_bytes = (lb_str){ lb_arena_copy(&u->arena, entry->arrow_schema), entry->arrow_schema.size };
-    return u->last_bytes.at == NULL ? lb_fail_nomem(err) : LB_OK;
+    u->last_bytes.size = 0;
+    LB_TRY(lb_buf_append(&u->last_bytes, entry->arrow_schema.at, entry->arrow_schema.size, err));
+    return lb_ipc_decode_schema(entry->arrow_schema.at, entry->arrow_schema.size, &u->last, err);
 }
 
 lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *stats, lb_error *err)

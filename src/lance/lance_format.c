@@ -114,10 +114,11 @@ static lb_status lance_scan(lb_reader *r, const lb_range *range, struct ArrowArr
         columns[i] = range->columns[i].column;
     const lb_lance_scan scan = { .first = range->first,
                                  .count = range->count,
+                                 .rows = range->rows,
                                  .n_columns = range->n_columns,
                                  .columns = columns,
                                  .batch_rows = range->batch_rows,
-                                 .border = r->known == NULL ? NULL : lance_border,
+                                 .border = r->known == NULL || range->rows != NULL ? NULL : lance_border,
                                  .border_user = r };
     lb_status status = lb_lance_set_scan(r->set, &scan, out, err);
     free(columns);
@@ -141,6 +142,7 @@ const lb_format lb_format_lance = {
     .open = lance_open,
     .survey = lance_survey,
     .scan = lance_scan,
+    .take = lance_scan,
     .verify = lance_verify,
     .close = lance_close,
 };

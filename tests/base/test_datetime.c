@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -304,6 +305,190 @@ static void days_round_trip(void **state)
     assert_true(lb_days_of(INT64_MAX, 1, 1) == INT64_MAX && lb_days_of(INT64_MIN, 1, 1) == INT64_MIN);
 }
 
+/* ---------------------------------------------------------------- the rules, byte by byte */
+
+/* `count` digits. */
+static bool plain_digits(const char **at, const char *end, int count, int64_t *out)
+{
+    *out = 0;
+    for (int i = 0; i < count; i++, (*at)++) {
+        if (*at == end || **at < '0' || **at > '9')
+            return false;
+        *out = *out * 10 + (**at - '0');
+    }
+    return true;
+}
+
+static bool plain_byte(const char **at, const char *end, const char *any_of)
+{
+    if (*at == end || **at == '\0' || strchr(any_of, **at) == NULL)
+        return false;
+    ++*at;
+    return true;
+}
+
+static bool plain_date(const char **at, const char *end, lb_datetime *out)
+{
+    static const int lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    int64_t year, month, day;
+    if (!plain_digits(at, end, 4, &year) || !plain_byte(at, end, "-") || !plain_digits(at, end, 2, &month) ||
+        !plain_byte(at, end, "-") || !plain_digits(at, end, 2, &day) || year < 1 || month < 1 || month > 12)
+        return false;
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    out->days = (int32_t)lb_days_of(year, (int)month, (int)day);
+    return day >= 1 && day <= lengths[month - 1] + (month == 2 && leap);
+}
+
+static bool plain_clock(const char **at, const char *end, bool whole, lb_datetime *out)
+{
+    int64_t hour, minute, second = 0, digit;
+    if (!plain_digits(at, end, 2, &hour) || !plain_byte(at, end, ":") || !plain_digits(at, end, 2, &minute))
+        return false;
+    if (plain_byte(at, end, ":")) {
+        if (!plain_digits(at, end, 2, &second))
+            return false;
+        if (plain_byte(at, end, ".")) {
+            uint32_t unit = 100000000;
+            for (; plain_digits(at, end, 1, &digit); unit /= 10) {
+                out->nanos += (uint32_t)digit * unit;
+                out->fraction_digits++;
+            }
+            if (out->fraction_digits < 1 || out->fraction_digits > 9)
+                return false;
+        }
+    } else if (whole) {
+        return false;
+    }
+    out->seconds = hour * 3600 + minute * 60 + second;
+    return hour < 24 && minute < 60 && second < 60;
+}
+
+static bool plain_zone(const char **at, const char *end, int64_t *out)
+{
+    int64_t hour, minute = 0;
+    *out = 0;
+    if (plain_byte(at, end, "Z"))
+        return *at == end;
+    bool west = *at < end && **at == '-';
+    if (!plain_byte(at, end, "+-") || !plain_digits(at, end, 2, &hour))
+        return false;
+    bool colon = plain_byte(at, end, ":");
+    if ((colon || *at < end) && !plain_digits(at, end, 2, &minute))
+        return false;
+    *out = (hour * 3600 + minute * 60) * (west ? -1 : 1);
+    return *at == end && hour < 24 && minute < 60;
+}
+
+static lb_datetime_kind plain_parse(const char *at, size_t size, lb_datetime *out)
+{
+    const char *end = at + size;
+    int64_t zone;
+    *out = (lb_datetime){ .days = 0 };
+    if (size > 2 && at[2] == ':')
+        return plain_clock(&at, end, true, out) && at == end ? LB_TIME : LB_NOT_A_DATETIME;
+    if (!plain_date(&at, end, out))
+        return LB_NOT_A_DATETIME;
+    if (at == end)
+        return LB_DATE;
+    if (!plain_byte(&at, end, "T ") || !plain_clock(&at, end, false, out))
+        return LB_NOT_A_DATETIME;
+    out->seconds += out->days * INT64_C(86400);
+    if (at == end)
+        return LB_TIMESTAMP;
+    if (!plain_zone(&at, end, &zone))
+        return LB_NOT_A_DATETIME;
+    out->seconds -= zone;
+    if (out->seconds < -719162 * INT64_C(86400) || out->seconds >= 2932897 * INT64_C(86400))
+        return LB_NOT_A_DATETIME;
+    out->days = (int32_t)((out->seconds + 719162 * INT64_C(86400)) / 86400 - 719162);
+    return LB_TIMESTAMP_UTC;
+}
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t random_below(uint64_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (random_state >> 11) % n;
+}
+
+static int random_date(char *out, size_t cap)
+{
+    uint64_t year = random_below(3) == 0 ? random_below(10000) : 1999 + random_below(3);
+    return snprintf(out, cap, "%04u-%02u-%02u", (unsigned)year, (unsigned)random_below(13), (unsigned)random_below(33));
+}
+
+static int random_clock(char *out, size_t cap)
+{
+    int n = snprintf(out, cap, "%02u:%02u", (unsigned)random_below(25), (unsigned)random_below(61));
+    if (random_below(4) != 0)
+        n += snprintf(out + n, cap - (size_t)n, ":%02u", (unsigned)random_below(61));
+    if (random_below(2) == 0)
+        n += snprintf(out + n, cap - (size_t)n, ".%0*u", (int)random_below(11), (unsigned)random_below(10000000));
+    return n;
+}
+
+static size_t random_text(char *out, size_t cap)
+{
+    static const char *const zones[] = { "", "", "Z", "+01", "-0130", "+05:30", "-23:59", "+24", "+1", "z", "+01:60" };
+    uint64_t shape = random_below(4);
+    int n = shape == 0 ? random_clock(out, cap) : random_date(out, cap);
+    if (shape > 1) {
+        out[n++] = "T  TTt"[random_below(6)];
+        n += random_clock(out + n, cap - (size_t)n);
+        n += snprintf(out + n, cap - (size_t)n, "%s", zones[random_below(COUNT_OF(zones))]);
+    }
+    return (size_t)n;
+}
+
+/* Real ones, nearly real ones, and such with a byte or two that are wrong; in blocks without a byte to spare. */
+static void parses_as_the_rules_say(void **state)
+{
+    static const char odd[] = "0123456789-:.TZ +/;\xb0\xff";
+    (void)state;
+    uint64_t seen[LB_TIMESTAMP_UTC + 1] = { 0 };
+    for (int turn = 0; turn < 2000000; turn++) {
+        char made[80];
+        size_t size = random_text(made, sizeof made);
+        for (uint64_t changes = random_below(3); changes > 0; changes--)
+            if (turn % 2 == 0)
+                made[random_below(size)] = odd[random_below(sizeof odd - 1)];
+        if (turn % 7 == 0)
+            size = random_below(size + 1);
+        char *text = malloc(size == 0 ? 1 : size);
+        assert_non_null(text);
+        memcpy(text, made, size);
+        lb_datetime want, got;
+        lb_datetime_kind kind = plain_parse(text, size, &want);
+        bool same = lb_datetime_parse(text, size, &got) == kind;
+        if (kind == LB_DATE || kind == LB_TIMESTAMP || kind == LB_TIMESTAMP_UTC)
+            same = same && got.days == want.days;
+        if (kind != LB_NOT_A_DATETIME)
+            same = same && got.seconds == want.seconds && got.nanos == want.nanos &&
+                   got.fraction_digits == want.fraction_digits;
+        if (!same)
+            fail_msg("%.*s", (int)size, text);
+        seen[kind]++;
+        free(text);
+    }
+    for (size_t i = 0; i < COUNT_OF(seen); i++)
+        assert_true(seen[i] > 10000);
+}
+
+/* Every day that can be written. */
+static void every_day_parses(void **state)
+{
+    (void)state;
+    for (int64_t day = -719162; day <= 2932896; day++) {
+        char out[LB_DATETIME_TEXT];
+        lb_datetime v;
+        if (lb_print_date(day, out) != 10 || lb_datetime_parse(out, 10, &v) != LB_DATE || v.days != day)
+            fail_msg("day %lld", (long long)day);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +502,8 @@ int main(void)
         cmocka_unit_test(print_times),
         cmocka_unit_test(print_durations),
         cmocka_unit_test(days_round_trip),
+        cmocka_unit_test(parses_as_the_rules_say),
+        cmocka_unit_test(every_day_parses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,8 +133,8 @@ def manual_text():
 
 
 def test_verbs_are_those_of_this_version():
-    assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "count", "schema", "stats", "lance", "formats", "help",
-                     "version"]
+    assert VERBS == ["map", "doctor", "locate", "slice", "head", "tail", "take", "sample", "shuffle", "splits",
+                     "count", "schema", "stats", "lineage", "lance", "formats", "help", "version"]
 
 
 @pytest.mark.parametrize("verb", VERBS + ["a.csv"])
@@ -170,7 +170,8 @@ def test_manual_is_well_formed():
 
 @pytest.fixture
 def data(tmp_path):
-    """What the examples of help and manual speak of: data.csv, a.csv, b.csv, data/ with eu/2024.csv, and a dataset."""
+    """What the examples of help and manual speak of: data.csv, a.csv, b.csv, rows.txt, data/ with eu/2024.csv, and a
+    dataset."""
     rows = "".join("%d,%d.5\n" % (i, i) for i in range(100))
     for name in ("data.csv", "a.csv", "b.csv", "data/one.csv", "data/eu/2024.csv"):
         path = tmp_path / name
@@ -179,7 +180,19 @@ def data(tmp_path):
     for name in ("prices.csv", "today.csv"):
         (tmp_path / name).write_text("id,price\n" + 3 * rows)
     assert run("lance", "create", "prices.lance", "--from", "prices.csv", cwd=tmp_path)[0] == 0
+    (tmp_path / "rows.txt").write_text("17\n3-9\n17\n")
     return tmp_path
+
+
+@pytest.fixture
+def scripts(data):
+    """What the examples of lineage speak of besides."""
+    (data / "tables.sql").write_text("create table t (a int, b int)")
+    (data / "catalog.json").write_text('[{"db": "default", "name": "t", "columns": ["a", "b"]}]')
+    (data / "daily.sql").write_text("create table mart.daily as select a, sum(b) as revenue from t group by a;\n"
+                                    "create table mart.day as select max(price) as top from orders")
+    for log in ("log", "lineage-log"):
+        assert run("lineage", "-q", "-f", "daily.sql", "--log", log, cwd=data)[0] == 0
 
 
 def examples():
@@ -193,7 +206,7 @@ def examples():
 
 
 @pytest.mark.parametrize("line", sorted(set(examples())) if VERBS else [])
-def test_examples_run(line, data):
+def test_examples_run(line, data, scripts):
     """As they stand, on small data: the row numbers of a large directory are past the end here, which locate refuses."""
     assert run("map", "data", cwd=data)[0] == 0
     line = re.sub(r"(locate .*?)\b(1000000|4711)", r"\g<1>9", line)

@@ -163,13 +163,73 @@ static void long_binary_is_raised_by_bytes(void **state)
     lb_arena_free(&arena);
 }
 
+/* ---------------------------------------------------------------- values with padding */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t random_below(uint64_t n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (random_state >> 11) % n;
+}
+
+/* A run of one letter, long or short, with few others in it; in a block of its own with just the padding. */
+static char *random_value(size_t *size, uint64_t longest)
+{
+    static const char letters[] = { '\0', 'a', 'b', (char)0x80, (char)0xff };
+    *size = random_below(longest + 1);
+    char *p = malloc(*size + LB_BOUNDS_PADDING);
+    assert_non_null(p);
+    memset(p, letters[random_below(8) == 0 ? random_below(sizeof letters) : 1], *size);
+    for (uint64_t n = random_below(3); n > 0 && *size > 0; n--)
+        p[random_below(*size)] = letters[random_below(sizeof letters)];
+    for (size_t i = 0; i < LB_BOUNDS_PADDING; i++)
+        p[*size + i] = letters[random_below(sizeof letters)];
+    return p;
+}
+
+static void assert_kept(lb_str want, const uint8_t *kept, uint32_t size)
+{
+    size_t most = LB_MIN(want.size, (size_t)LB_STATS_TEXT_BYTES + 1);
+    assert_int_equal(size, most);
+    assert_memory_equal(kept, want.at, most);
+}
+
+/* What is kept is always the least and the greatest by memcmp, and a value that the bounds hold changes nothing. */
+static void padded_values_as_plain_ones(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        lb_text_bounds b = { .any = false }, plain = { .any = false };
+        lb_str values[24], min = { NULL, 0 }, max = { NULL, 0 };
+        const uint64_t longest[] = { 3, 9, 17, 33, 300 };
+        for (size_t i = 0; i < LB_COUNT_OF(values); i++) {
+            values[i].at = random_value(&values[i].size, longest[(unsigned)round % LB_COUNT_OF(longest)]);
+            bool held = lb_text_bounds_hold(&b, lb_text_prefix(values[i].at, values[i].size), values[i].size);
+            lb_text_bounds before = b;
+            lb_text_bounds_add_padded(&b, values[i].at, values[i].size);
+            lb_text_bounds_add(&plain, values[i].at, values[i].size);
+            assert_true(!held || memcmp(&b, &before, sizeof b) == 0);
+            min = i == 0 || compare(values[i], min) < 0 ? values[i] : min;
+            max = i == 0 || compare(values[i], max) > 0 ? values[i] : max;
+            assert_kept(min, b.min, b.min_size);
+            assert_kept(max, b.max, b.max_size);
+        }
+        assert_true(b.min_size == plain.min_size && memcmp(b.min, plain.min, b.min_size) == 0);
+        assert_true(b.max_size == plain.max_size && memcmp(b.max, plain.max, b.max_size) == 0);
+        for (size_t i = 0; i < LB_COUNT_OF(values); i++)
+            free((void *)(uintptr_t)values[i].at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_the_least_and_greatest),
-        cmocka_unit_test(none_and_the_empty_text),
-        cmocka_unit_test(long_text_is_cut_at_characters),
-        cmocka_unit_test(long_binary_is_raised_by_bytes),
+        cmocka_unit_test(bounds_are_the_least_and_greatest), cmocka_unit_test(none_and_the_empty_text),
+        cmocka_unit_test(long_text_is_cut_at_characters),    cmocka_unit_test(long_binary_is_raised_by_bytes),
+        cmocka_unit_test(padded_values_as_plain_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

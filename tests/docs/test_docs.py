@@ -186,6 +186,7 @@ def make_data(folder):
     with open(folder / "data" / "orders.csv", "w", encoding="utf-8") as out:
         out.write("id,price\n")
         out.writelines("%d,%d.5\n" % (i, i % 100) for i in range(1000100))
+    (folder / "rows.txt").write_text("17\n99\n3-5\n", encoding="utf-8")
 
 
 def add_foreign_file(folder):

@@ -263,11 +263,11 @@ def failed_files(lake, run):
             if re.search(rf"(^|[/ ]){re.escape(name)}: |^  {re.escape(name)}  .*\n    cannot be read: ", text, re.M)]
 
 
-def judge_writer(tools, lake, run, deed, keeps):
-    """`keeps`: the former map has to stand beside a new one."""
+def judge_writer(tools, lake, run, deed, keeps, found=None):
+    """`keeps`: the former map has to stand beside a new one. `found`: what the run met, where that is not the lake as it was made."""
     judge_any(lake, run, deed)
     judge_names(lake, run, {MAP, OLD, LOCK})
-    now, was = lake.ours(), lake.kept
+    now, was = lake.ours(), lake.kept if found is None else found
     new = now.get(lake.path(MAP)) != was.get(lake.path(MAP))
     need(new or run.status != 0, "status 0, but no new map")
     if new:
@@ -281,7 +281,7 @@ def judge_writer(tools, lake, run, deed, keeps):
 
 
 def judge_map(tools, lake, run, deed):
-    judge_writer(tools, lake, run, deed, False)
+    judge_writer(tools, lake, run, deed, lake.path(MAP) in lake.kept)
 
 
 def judge_heal(tools, lake, run, deed):
@@ -391,6 +391,10 @@ def command(*words, stride=False):
     return lambda lake: [words[0], *words[1:], *options, "-j", "1", str(lake.root)]
 
 
+def take(lake, *options):
+    return ["take", "-j", "1", *options, str(lake.root), "190", "3", "3", "20-60", "7"]
+
+
 def output(lake):
     return ["slice", "-j", "1", "-o", str(lake.out / "rows.csv"), "--to", "csv", str(lake.root)]
 
@@ -408,6 +412,10 @@ SCENARIOS = [
     Scenario("slice-mapped", command("slice", "--to", "csv"), judge_rows, mapped),
     Scenario("slice-changed", command("slice", "--to", "csv"), judge_rows, changed),
     Scenario("slice-unmapped", command("slice", "--to", "csv", *("--encoding", "ISO-8859-1")), judge_rows),
+    Scenario("take", take, judge_reader, mapped),
+    Scenario("take-raw", lambda lake: take(lake, "--to", "raw"), judge_reader, mapped),
+    Scenario("shuffle", command("shuffle", "--seed", "3"), judge_reader, mapped),
+    Scenario("splits", command("splits", "--target", "500", "--check"), judge_reader, mapped),
     Scenario("schema", command("schema", "--json"), judge_reader, mapped),
     Scenario("count", command("count"), judge_reader, mapped),
     Scenario("output-new", output, judge_file, mapped),
@@ -460,11 +468,14 @@ def after_kill(tools, scenario, lake):
         return
     was_swapped = scenario.judge is judge_undo and lake.ours()[lake.path(MAP)] != lake.kept[lake.path(MAP)]
     lake.age()
+    found = lake.ours()
     run = Run(tools, lake, scenario.args(lake))
     need(run.status == 0, f"after a kill: status {run.status}: {run.err}")
     if was_swapped:
         need(lake.ours() == lake.kept, "after a kill: not swapped back")
-    elif scenario.judge in (judge_map, judge_file, judge_undo):
+    elif scenario.judge is judge_map:
+        judge_writer(tools, lake, run, None, lake.path(MAP) in found, found)
+    elif scenario.judge in (judge_file, judge_undo):
         scenario.judge(tools, lake, run, None)
     else:
         judge_names(lake, run, {MAP, OLD, LOCK})

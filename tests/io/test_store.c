@@ -128,9 +128,42 @@ static void refusals(void **state)
     }
 }
 
+/* A part is bytes of the whole, and nothing before or behind them. */
+static void parts(void **state)
+{
+    static const struct {
+        uint64_t first, size;
+    } cases[] = { { 0, SIZE }, { 0, 0 }, { SIZE, 0 }, { 1, 1 }, { 777, 5000 }, { SIZE - 3, 3 } };
+    static uint8_t bytes[SIZE];
+    lb_store *whole, *part;
+    size_t got;
+    (void)state;
+    assert_int_equal(lb_store_open_file(below("file"), &whole, NULL), LB_OK);
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++) {
+        uint64_t first = cases[i].first, size = cases[i].size;
+        lb_file_stat stat, all;
+        assert_int_equal(lb_store_open_part(whole, first, size, &part, NULL), LB_OK);
+        assert_int_equal(part->size, size);
+        assert_int_equal(lb_store_stat(part, &stat, NULL) + lb_store_stat(whole, &all, NULL), LB_OK);
+        assert_true(stat.size == size && stat.mtime_ns == all.mtime_ns);
+        for (uint64_t at = 0; at <= size; at += LB_MAX(size / 3, 1)) {
+            assert_int_equal(lb_store_read(part, at, bytes, SIZE, &got, NULL), LB_OK);
+            assert_int_equal(got, size - at);
+            assert_memory_equal(bytes, content + first + at, got);
+        }
+        assert_int_equal(lb_store_read(part, UINT64_MAX, bytes, 1, &got, NULL), LB_OK);
+        assert_int_equal(got, 0);
+        lb_store_close(part);
+    }
+    assert_int_equal(lb_store_open_part(whole, SIZE, 1, &part, NULL), LB_USAGE);
+    assert_int_equal(lb_store_open_part(whole, 1, UINT64_MAX, &part, NULL), LB_USAGE);
+    assert_null(part);
+    lb_store_close(whole);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(refusals),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(refusals), cmocka_unit_test(parts),
                                         cmocka_unit_test(changing_file) };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -53,21 +53,21 @@ static int remove_tree(void **state)
 
 static void check_walk(const char *root, const lb_walk_options *options, const char *const *want)
 {
-    lb_arena arena;
-    lb_walk_file *files;
-    size_t count, n = 0;
-    lb_arena_init(&arena, NULL);
-    assert_int_equal(lb_walk(cx, root, options, &arena, &files, &count, NULL), LB_OK);
-    for (; n < count && want[n] != NULL; n++) {
+    lb_file_list list;
+    size_t n = 0;
+    lb_file_list_init(&list, NULL);
+    assert_int_equal(lb_walk(cx, root, options, &list, NULL), LB_OK);
+    for (; n < list.count && want[n] != NULL; n++) {
+        const lb_walk_file *file = &list.files[n];
         char text[256];
-        (void)snprintf(text, sizeof text, "%.*s", (int)files[n].rel_path.size, files[n].rel_path.at);
+        (void)snprintf(text, sizeof text, "%.*s", (int)file->rel_path.size, file->rel_path.at);
         assert_string_equal(text, want[n]);
-        assert_int_equal(files[n].size, 3);
-        assert_true(files[n].mtime_ns > 0 && files[n].ctime_ns > 0);
+        assert_int_equal(file->size, 3);
+        assert_true(file->mtime_ns > 0 && file->ctime_ns > 0);
     }
-    assert_int_equal(count, n);
+    assert_int_equal(list.count, n);
     assert_null(want[n]);
-    lb_arena_free(&arena);
+    lb_file_list_free(&list);
 }
 
 static void whole_tree(void **state)
@@ -100,24 +100,22 @@ static void chosen(void **state)
 static void failures(void **state)
 {
     (void)state;
-    lb_arena arena;
-    lb_walk_file *files;
-    size_t count;
+    lb_file_list list;
     lb_error err = LB_ERROR_INIT;
-    lb_arena_init(&arena, NULL);
-    assert_int_equal(lb_walk(cx, "none", NULL, &arena, &files, &count, NULL), LB_NOTFOUND);
-    assert_int_equal(lb_walk(cx, "t/z.csv", NULL, &arena, &files, &count, NULL), LB_USAGE);
+    lb_file_list_init(&list, NULL);
+    assert_int_equal(lb_walk(cx, "none", NULL, &list, NULL), LB_NOTFOUND);
+    assert_int_equal(lb_walk(cx, "t/z.csv", NULL, &list, NULL), LB_USAGE);
     if (geteuid() != 0) { /* root may read everything */
         assert_int_equal(chmod("t/a/b", 0), 0);
-        assert_int_equal(lb_walk(cx, "t", NULL, &arena, &files, &count, &err), LB_IO);
+        assert_int_equal(lb_walk(cx, "t", NULL, &list, &err), LB_IO);
         assert_string_equal(err.path, "t/a/b");
         assert_int_equal(chmod("t/a/b", 0777), 0);
     }
-    lb_arena_free(&arena);
+    lb_file_list_free(&list);
     lb_budget budget = { .limit = 100 };
-    lb_arena_init(&arena, &budget);
-    assert_int_equal(lb_walk(cx, "t", NULL, &arena, &files, &count, NULL), LB_BUDGET);
-    lb_arena_free(&arena);
+    lb_file_list_init(&list, &budget);
+    assert_int_equal(lb_walk(cx, "t", NULL, &list, NULL), LB_BUDGET);
+    lb_file_list_free(&list);
 }
 
 /* Deeper than a path may be long. */
@@ -127,9 +125,7 @@ static void deep_tree(void **state)
     enum { DEPTH = 600 };
     static const char name[] = "a-folder-of-some-length";
     int fds[DEPTH + 1];
-    lb_arena arena;
-    lb_walk_file *files;
-    size_t count;
+    lb_file_list list;
     fds[0] = open("t/empty", O_RDONLY | O_DIRECTORY);
     for (int i = 0; i < DEPTH; i++) {
         assert_int_equal(mkdirat(fds[i], name, 0777), 0);
@@ -138,34 +134,63 @@ static void deep_tree(void **state)
     }
     int fd = openat(fds[DEPTH], "f", O_WRONLY | O_CREAT, 0666);
     assert_true(fd >= 0 && close(fd) == 0);
-    lb_arena_init(&arena, NULL);
-    assert_int_equal(lb_walk(cx, "t/empty", NULL, &arena, &files, &count, NULL), LB_OK);
-    assert_int_equal(count, 1);
-    assert_int_equal(files[0].rel_path.size, DEPTH * sizeof name + 1);
-    lb_arena_free(&arena);
+    lb_file_list_init(&list, NULL);
+    assert_int_equal(lb_walk(cx, "t/empty", NULL, &list, NULL), LB_OK);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.files[0].rel_path.size, DEPTH * sizeof name + 1);
+    lb_file_list_free(&list);
     assert_int_equal(unlinkat(fds[DEPTH], "f", 0), 0);
     for (int i = DEPTH; i > 0; i--)
         assert_int_equal(close(fds[i]) + unlinkat(fds[i - 1], name, AT_REMOVEDIR), 0);
     assert_int_equal(close(fds[0]), 0);
 }
 
+/* More files in a folder than one job looks up, on one thread and on several. */
+static void large_folder(void **state)
+{
+    (void)state;
+    enum { FILES = 1700 };
+    lb_context *one;
+    lb_context_options options = { .struct_size = sizeof options, .threads = 1 };
+    char name[64];
+    assert_int_equal(lb_context_new(&options, &one, NULL), LB_OK);
+    for (int i = 0; i < FILES; i++) {
+        (void)snprintf(name, sizeof name, "t/empty/f%04d", i);
+        put(name);
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        lb_file_list list;
+        lb_file_list_init(&list, NULL);
+        assert_int_equal(lb_walk(turn == 0 ? one : cx, "t/empty", NULL, &list, NULL), LB_OK);
+        assert_int_equal(list.count, FILES);
+        for (int i = 0; i < FILES; i++) {
+            (void)snprintf(name, sizeof name, "f%04d", i);
+            assert_true(lb_str_is(list.files[i].rel_path, name) && list.files[i].size == 3);
+        }
+        lb_file_list_free(&list);
+    }
+    lb_context_free(one);
+    for (int i = 0; i < FILES; i++) {
+        (void)snprintf(name, sizeof name, "t/empty/f%04d", i);
+        assert_int_equal(unlink(name), 0);
+    }
+}
+
 static void cancelled(void **state)
 {
     (void)state;
-    lb_arena arena;
-    lb_walk_file *files;
-    size_t count;
-    lb_arena_init(&arena, NULL);
+    lb_file_list list;
+    lb_file_list_init(&list, NULL);
     lb_context_cancel(cx);
-    assert_int_equal(lb_walk(cx, "t", NULL, &arena, &files, &count, NULL), LB_CANCELLED);
-    lb_arena_free(&arena);
+    assert_int_equal(lb_walk(cx, "t", NULL, &list, NULL), LB_CANCELLED);
+    lb_file_list_free(&list);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_tree), cmocka_unit_test(chosen),    cmocka_unit_test(failures),
-        cmocka_unit_test(deep_tree),  cmocka_unit_test(cancelled),
+        cmocka_unit_test(whole_tree), cmocka_unit_test(chosen),       cmocka_unit_test(failures),
+        cmocka_unit_test(deep_tree),  cmocka_unit_test(large_folder), cmocka_unit_test(cancelled),
     };
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
 }

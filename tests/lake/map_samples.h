@@ -207,6 +207,36 @@ static inline lb_entry sample_failed(const char *path)
     return e;
 }
 
+static inline int sample_order(const void *a, const void *b)
+{
+    return lb_str_compare(((const lb_entry *)a)->rel_path, ((const lb_entry *)b)->rel_path);
+}
+
+typedef struct sample_list {
+    const lb_entry *entries;
+    uint64_t calls;
+} sample_list;
+
+static inline lb_status sample_get(void *user, uint64_t index, lb_arena *arena, lb_entry *out, lb_error *err)
+{
+    sample_list *list = user;
+    (void)arena, (void)err;
+    list->calls++;
+    *out = list->entries[index];
+    return LB_OK;
+}
+
+/* Write a list of entries, which is sorted here. */
+static inline lb_status sample_write_list(const lb_map_header *header, lb_entry *entries, size_t count,
+                                          uint64_t batch_bytes, lb_write_fn write, void *user, lb_error *err)
+{
+    sample_list list = { .entries = entries };
+    const lb_entry_source source = { .count = count, .get = sample_get, .user = &list };
+    if (count != 0)
+        qsort(entries, count, sizeof *entries, sample_order);
+    return lb_map_write(header, &source, false, batch_bytes, write, user, err);
+}
+
 #define SAMPLE_ENTRIES 6
 
 /* The six above, not in order; `keep` holds the schema's bytes. */
@@ -223,14 +253,12 @@ static inline void sample_entries(lb_entry entries[SAMPLE_ENTRIES], lb_buf *keep
 
 static inline void sample_map(const lb_map_header *header, uint64_t batch_bytes, lb_buf *out)
 {
-    lb_entry entries[SAMPLE_ENTRIES], *pointers[SAMPLE_ENTRIES];
+    lb_entry entries[SAMPLE_ENTRIES];
     lb_buf keep;
     lb_error err = LB_ERROR_INIT;
     sample_entries(entries, &keep);
-    for (size_t i = 0; i < SAMPLE_ENTRIES; i++)
-        pointers[i] = &entries[i];
     lb_buf_init(out, NULL);
-    sample_ok(lb_map_write(header, pointers, SAMPLE_ENTRIES, batch_bytes, sample_write, out, &err), &err);
+    sample_ok(sample_write_list(header, entries, SAMPLE_ENTRIES, batch_bytes, sample_write, out, &err), &err);
     lb_buf_free(&keep);
 }
 

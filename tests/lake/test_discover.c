@@ -1,4 +1,5 @@
-/* Which files are data: extensions, names, globs, handlers of run time; the same set for a map and for a read without one. */
+/* Which files are data: extensions, names, globs, handlers of run time; the same set for a map and for a read without
+ * one. */
 #include "lake/discover.h"
 
 #include "lake_fixture.h"
@@ -9,19 +10,17 @@ static const lb_discover_options defaults;
 static char *found(const lb_discover_options *options, lb_status want)
 {
     lb_error err = LB_ERROR_INIT;
-    lb_data_file *files;
-    lb_arena arena;
-    size_t count = 0;
+    lb_file_list list;
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
-    lb_arena_init(&arena, NULL);
+    lb_file_list_init(&list, NULL);
     assert_non_null(f);
-    assert_int_equal(lb_discover(cx, ".", options, &arena, &files, &count, &err), want);
-    for (size_t i = 0; want == LB_OK && i < count; i++)
-        (void)fprintf(f, "%.*s ", (int)files[i].rel_path.size, files[i].rel_path.at);
+    assert_int_equal(lb_discover(cx, ".", options, &list, &err), want);
+    for (size_t i = 0; want == LB_OK && i < list.count; i++)
+        (void)fprintf(f, "%.*s ", (int)list.files[i].rel_path.size, list.files[i].rel_path.at);
     (void)fclose(f);
-    lb_arena_free(&arena);
+    lb_file_list_free(&list);
     return text;
 }
 
@@ -118,22 +117,34 @@ static void globs(void **state)
 
 static void names_that_are_no_text(void **state)
 {
-    lb_data_file *files;
-    lb_arena arena;
-    size_t count;
+    const lb_discover_options record = { .record_clashes = true };
+    lb_file_list list;
     (void)state;
     lake_put("a\xFF.csv", "a\n");
     lake_put("b%FF.csv", "a\n");
     lake_put("c%\x80.csv", "a\n");
-    lb_arena_init(&arena, NULL);
-    assert_int_equal(lb_discover(cx, ".", &defaults, &arena, &files, &count, NULL), LB_OK);
-    assert_int_equal(count, 3);
+    lb_file_list_init(&list, NULL);
+    assert_int_equal(lb_discover(cx, ".", &defaults, &list, NULL), LB_OK);
+    const lb_data_file *files = list.files;
+    assert_int_equal(list.count, 3);
     assert_true(lb_str_is(files[0].rel_path, "a%FF.csv") && lb_str_is(files[0].rel_path_raw, "a\xFF.csv"));
     assert_true(lb_str_is(files[1].rel_path, "b%FF.csv") && files[1].rel_path_raw.size == 0);
     assert_true(lb_str_is(files[2].rel_path, "c%25%80.csv") && lb_str_is(files[2].rel_path_raw, "c%\x80.csv"));
-    lb_arena_free(&arena);
+    lb_file_list_free(&list);
     lake_put("a%FF.csv", "a\n");
     free(found(&defaults, LB_UNSUPPORTED));
+    found_are(&record, "%61%FF%2E%63%73%76 a%FF.csv b%FF.csv c%25%80.csv ");
+    lb_map_options recording = { .struct_size = sizeof recording, .record_errors = true };
+    lb_entry_info e = { .struct_size = sizeof e };
+    lb_map *map;
+    assert_int_equal(lb_map_create(cx, ".", &recording, &map, NULL), LB_OK);
+    assert_int_equal(lb_map_entry(map, 0, &e, NULL), LB_OK);
+    assert_string_equal(e.path, "%61%FF%2E%63%73%76");
+    assert_string_equal(e.error, "two files would both be called a%FF.csv in the map: one name is not UTF-8");
+    assert_int_equal(lb_map_entry(map, 1, &e, NULL), LB_OK);
+    assert_string_equal(e.path, "a%FF.csv");
+    assert_null(e.error);
+    lb_map_close(map);
 }
 
 static void handlers_of_run_time(void **state)

@@ -228,8 +228,20 @@ def test_names_as_bytes(tmp_path):
     with open(os.path.join(os.fsencode(tmp_path), b"%FF%FE 5%25.csv"), "w") as f:
         f.write("id\n9\n")
     before = (tmp_path / MAP).read_bytes()
-    _, err = run("map", tmp_path, status=3)
+    _, err = run("map", tmp_path, "--on-error", "abort", status=3)
     assert "two files" in err and (tmp_path / MAP).read_bytes() == before
+    # Recorded by a third name; the other one is read as before, and neither is taken for the other.
+    _, err = run("map", tmp_path, status=1)
+    assert "1 file could not be read" in err and "two files would both be called %FF%FE 5%25.csv" in err
+    rows = {r["rel_path"]: r for r in load(tmp_path)[0].to_pylist()}
+    third = "".join("%%%02X" % b for b in b"\xff\xfe 5%.csv")
+    assert len(rows) == 7 and rows[third]["error"] and rows[third]["rel_path_raw"] == b"\xff\xfe 5%.csv"
+    assert (rows["%FF%FE 5%25.csv"]["error"], rows["%FF%FE 5%25.csv"]["total_rows"]) == (None, 1)
+    for name, value, use in ((b"\xff\xfe 5%.csv", "5", b'"map":"not listed"'), (b"%FF%FE 5%25.csv", "9", b'"map":"used"')):
+        path = os.path.join(os.fsencode(tmp_path), name)
+        assert run("slice", "-q", path, "--to", "csv")[0].split() == [b"id", value.encode()]
+        assert use in run("slice", "-q", "--explain", "--json", path)[0]
+    assert json.loads(run("doctor", tmp_path, "--json")[0])["status"] == "HEALTHY"
 
 
 def test_stays_an_arrow_file_with_pyarrow_writing_it(lake):

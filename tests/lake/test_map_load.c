@@ -115,7 +115,7 @@ static void many_entries(void **state)
 {
     (void)state;
     static const uint64_t batch_bytes[] = { 0, 1, 20000 };
-    lb_entry *entries = calloc(MANY, sizeof *entries), **pointers = calloc(MANY, sizeof *pointers);
+    lb_entry *entries = calloc(MANY, sizeof *entries);
     char(*names)[16] = calloc(MANY, sizeof *names);
     for (size_t b = 0; b < COUNT_OF(batch_bytes); b++) {
         lb_error err = LB_ERROR_INIT;
@@ -124,11 +124,10 @@ static void many_entries(void **state)
         uint64_t row = 0, found;
         for (size_t i = 0; i < MANY; i++) {
             (void)snprintf(names[i], sizeof names[i], "f%05zu", i);
-            entries[i] = sample_plain(names[i], i % 3 == 0 ? 0 : i % 7);
-            pointers[(i * 1009) % MANY] = &entries[i];
+            entries[(i * 1009) % MANY] = sample_plain(names[i], i % 3 == 0 ? 0 : i % 7);
         }
         lb_buf_init(&bytes, NULL);
-        sample_ok(lb_map_write(&header, pointers, MANY, batch_bytes[b], sample_write, &bytes, &err), &err);
+        sample_ok(sample_write_list(&header, entries, MANY, batch_bytes[b], sample_write, &bytes, &err), &err);
         sample_ok(lb_map_load_bytes(&bytes, "many", &map, &err), &err);
         for (size_t i = 0; i < MANY; i++) {
             sample_ok(lb_map_find_path(map, lb_str_of(names[i]), &found, &err), &err);
@@ -142,7 +141,6 @@ static void many_entries(void **state)
         lb_map_close(map);
     }
     free(names);
-    free(pointers);
     free(entries);
 }
 

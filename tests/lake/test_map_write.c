@@ -209,7 +209,7 @@ static void rewritten_is_equal(void **state)
 {
     (void)state;
     lb_error err = LB_ERROR_INIT;
-    lb_entry got[SAMPLE_ENTRIES], *pointers[SAMPLE_ENTRIES];
+    lb_entry got[SAMPLE_ENTRIES];
     lb_buf bytes, again, copy;
     lb_arena arena;
     lb_map *map;
@@ -219,11 +219,9 @@ static void rewritten_is_equal(void **state)
     sample_ok(lb_buf_append(&copy, bytes.data, bytes.size, &err), &err);
     sample_ok(lb_map_load_bytes(&bytes, "sample", &map, &err), &err);
     lb_arena_init(&arena, NULL);
-    for (size_t i = 0; i < SAMPLE_ENTRIES; i++) {
-        pointers[SAMPLE_ENTRIES - 1 - i] = &got[i];
+    for (size_t i = 0; i < SAMPLE_ENTRIES; i++)
         sample_ok(lb_map_view_all(map, i, &arena, &got[i], &err), &err);
-    }
-    sample_ok(lb_map_write(lb_map_header_of(map), pointers, SAMPLE_ENTRIES, 1500, sample_write, &again, &err), &err);
+    sample_ok(sample_write_list(lb_map_header_of(map), got, SAMPLE_ENTRIES, 1500, sample_write, &again, &err), &err);
     assert_int_equal(again.size, copy.size);
     assert_memory_equal(again.data, copy.data, copy.size);
     lb_map_close(map);
@@ -241,7 +239,7 @@ static void no_entries(void **state)
     lb_map *map;
     uint64_t index;
     lb_buf_init(&bytes, NULL);
-    sample_ok(lb_map_write(&empty, NULL, 0, 0, sample_write, &bytes, &err), &err);
+    sample_ok(sample_write_list(&empty, NULL, 0, 0, sample_write, &bytes, &err), &err);
     sample_ok(lb_map_load_bytes(&bytes, "empty", &map, &err), &err);
     assert_int_equal(lb_map_count(map), 0);
     assert_int_equal(lb_map_header_of(map)->stride, LB_DEFAULT_STRIDE);
@@ -269,7 +267,7 @@ static void stats_words(void **state)
         lb_buf bytes;
         lb_map *map;
         lb_buf_init(&bytes, NULL);
-        sample_ok(lb_map_write(&h, NULL, 0, 0, sample_write, &bytes, &err), &err);
+        sample_ok(sample_write_list(&h, NULL, 0, 0, sample_write, &bytes, &err), &err);
         assert_non_null(memmem(bytes.data, bytes.size, cases[i].stored, strlen(cases[i].stored)));
         sample_ok(lb_map_load_bytes(&bytes, "words", &map, &err), &err);
         assert_str(lb_map_header_of(map)->stats, lb_str_of(cases[i].loaded));
@@ -313,14 +311,17 @@ static void interop_json(void **state)
     }
 }
 
-static void refuse(lb_entry *a, lb_entry *b, lb_status status, const char *says)
+/* Two entries as they are given, not sorted. */
+static void refuse(const lb_entry *a, const lb_entry *b, lb_status status, const char *says)
 {
     lb_error err = LB_ERROR_INIT;
     lb_map_header h = { .stride = 1 };
-    lb_entry *both[] = { a, b };
+    const lb_entry both[] = { *a, *b };
+    sample_list list = { .entries = both };
+    const lb_entry_source source = { .count = 2, .get = sample_get, .user = &list };
     lb_buf bytes;
     lb_buf_init(&bytes, NULL);
-    assert_int_equal(lb_map_write(&h, both, 2, 0, sample_write, &bytes, &err), status);
+    assert_int_equal(lb_map_write(&h, &source, false, 0, sample_write, &bytes, &err), status);
     assert_non_null(strstr(err.message, says));
     lb_buf_free(&bytes);
 }
@@ -331,6 +332,9 @@ static void refused(void **state)
     static const char *const paths[] = { "", "/a", "../a", "a/../b", "a//b", "a/", "caf\xE9" };
     lb_entry a = sample_plain("same", 1), b = sample_plain("same", 2);
     refuse(&a, &b, LB_INTERNAL, "twice");
+    b = sample_plain("before", 2);
+    refuse(&a, &b, LB_INTERNAL, "order");
+    a = sample_plain("a", 1);
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         b = sample_plain(paths[i], 2);
         refuse(&a, &b, LB_INTERNAL, "path");
@@ -355,16 +359,14 @@ static bool stop_writing(void *user, const void *bytes, size_t size)
 static void output_fails(void **state)
 {
     (void)state;
-    lb_entry entries[SAMPLE_ENTRIES], *pointers[SAMPLE_ENTRIES];
+    lb_entry entries[SAMPLE_ENTRIES];
     lb_buf keep, whole;
     sample_map(&header, 1500, &whole);
     sample_entries(entries, &keep);
-    for (size_t i = 0; i < SAMPLE_ENTRIES; i++)
-        pointers[i] = &entries[i];
     for (size_t room = 0; room < whole.size; room += 97) {
         size_t left = room;
         lb_error err = LB_ERROR_INIT;
-        assert_int_equal(lb_map_write(&header, pointers, SAMPLE_ENTRIES, 1500, stop_writing, &left, &err), LB_IO);
+        assert_int_equal(sample_write_list(&header, entries, SAMPLE_ENTRIES, 1500, stop_writing, &left, &err), LB_IO);
     }
     lb_buf_free(&keep);
     lb_buf_free(&whole);

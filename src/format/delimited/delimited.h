@@ -15,6 +15,7 @@
 #include "base/find.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "base/number_plain.h"
 #include "format/format.h"
 
 /* ---- dialect */
@@ -77,6 +78,7 @@ typedef struct delim_scanner {
     uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
     size_t block;                            /* the block that `mask` is of */
     uint64_t mask;                           /* its separators that were not passed */
+    size_t passed;                           /* those before it are not in `mask` any more */
     delim_carry carry;                       /* behind the last block */
     size_t dirty_to;                         /* from here on no quote or escape stands within a field */
 
@@ -224,16 +226,20 @@ typedef struct delim_column {
         int64_t seconds;
         uint32_t nanos;
     } min_at[3], max_at[3]; /* TIME, TIMESTAMP, UTC */
+    lb_text_bounds text;
     struct delim_digits {
         uint8_t size;
         char text[DELIM_DECIMAL_DIGITS + 3];
     } min_decimal, max_decimal; /* as written */
-    lb_text_bounds text;
 } delim_column;
 
 void delim_column_init(delim_column *c);
 
-/* Take in one value of the column that is not null. `stats`: keep the bounds of text, too. */
+/* Bytes that may be read behind a value, whatever stands there. Windows and delim_read_value see to them. */
+#define DELIM_VALUE_PADDING 32
+
+/* Take in one value of the column that is not null, with DELIM_VALUE_PADDING readable bytes behind it. `stats`: keep
+ * the bounds of text, too. */
 void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats);
 void delim_column_merge(delim_column *c, const delim_column *other);
 
@@ -242,12 +248,25 @@ uint64_t delim_column_values(const delim_column *c);
 
 /* What a field says: null, or a value without quotes and escapes. Typing and reading both ask here. */
 typedef struct delim_value {
-    lb_str text; /* in the window or in the scratch buffer: valid until the next one is read */
+    lb_str text; /* in the window or in the scratch buffer: valid until the next one is read; padded */
     bool null, quoted;
 } delim_value;
 
-lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
-                           lb_buf *scratch, delim_value *out, lb_error *err);
+/* The rest of delim_read_value, for a field with escapes or in a file with null words. */
+lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                               lb_buf *scratch, delim_value *out, lb_error *err);
+
+/* Errors: BUDGET, NOMEM (the scratch buffer). */
+static inline lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                                         lb_buf *scratch, delim_value *out, lb_error *err)
+{
+    out->text = (lb_str){ (const char *)field->p, field->size };
+    out->quoted = (field->flags & DELIM_QUOTED) != 0;
+    out->null = field->size == 0 && !out->quoted && !values->text;
+    if (__builtin_expect((field->flags & DELIM_DIRTY) == 0 && values->n_nulls == 0, 1))
+        return LB_OK;
+    return delim_read_odd_value(d, values, field, scratch, out, err);
+}
 
 /* Blanks around an unquoted value do not count when it is typed. */
 static inline lb_str delim_trim(lb_str v, bool quoted)
@@ -261,6 +280,17 @@ static inline lb_str delim_trim(lb_str v, bool quoted)
     while (v.size != 0 && (v.at[v.size - 1] == ' ' || v.at[v.size - 1] == '\t'))
         v.size--;
     return v;
+}
+
+/* `true` or `false` in any case? The value is padded. The bit that is set parts capitals from small letters. */
+static inline bool delim_parse_bool(lb_str v, bool *out)
+{
+    uint64_t word = lb_load8(v.at) | 0x2020202020202020;
+    bool yes = (v.size == 4) & ((word & 0xffffffff) == 0x65757274);    /* "eurt" */
+    bool no = (v.size == 5) & ((word & 0xffffffffff) == 0x65736c6166); /* "eslaf" */
+
+    *out = yes;
+    return yes | no;
 }
 
 /* The column's type in words: the join of all that was seen. */
@@ -325,7 +355,7 @@ typedef struct delim_scalar {
 /* Errors: USAGE: a type that text is not read as, saying which it is. */
 lb_status delim_target_of(const struct ArrowSchema *type, delim_target *out, lb_error *err);
 
-/* Read a value (trimmed; not of a DELIM_TEXT target). False: it does not read so. */
+/* Read a value (trimmed and padded; not of a DELIM_TEXT target). False: it does not read so. */
 bool delim_parse(const delim_target *t, lb_str v, delim_scalar *out);
 
 /* Is an empty quoted field the empty text or null under this target? */
@@ -384,6 +414,7 @@ lb_status delim_survey(lb_reader *r, const lb_survey_options *options, lb_arena 
 lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
                        lb_error *err);
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
+lb_status delim_extents(lb_reader *r, const uint64_t *rows, size_t n, lb_extent *out, size_t *found, lb_error *err);
 lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
 lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
                       lb_error *err);

@@ -1,144 +1,32 @@
-/* One file by several threads. The file is cut into chunks of equal size; a chunk's records are those that begin in it.
- *
- *   1. structure  Each chunk is read by some thread, which does not know whether the chunk begins inside quotes. It looks at the
- *                 first records under both assumptions, takes the one that fits better, and walks the records from there.
- *   2. placing    In order of the chunks: the records of a chunk are right when they begin where those of the chunk before it
- *                 end, for the same bytes from the same beginning give the same records. Where a chunk began elsewhere it is
- *                 walked again, from the right place. Now its first row and line are known.
- *   3. values     The values of the chunk are taken in, by any thread, as a survey of its own.
- *   4. joining    In order again: blocks, states and columns are put together, and the tap gets the bytes.
- *
- * So a wrong guess costs time and nothing else, and the outcome is that of reading record by record. A chunk that holds
- * something odd (a record of another width, invalid text, a record that does not end) ends all this: the rows before it are
- * joined, and the rest is left to that way of reading, which has the words for it. */
-#include <pthread.h>
+/* A file of delimited text by several threads (format/portions.h): where records are likely to begin, how they are walked, and how
+ * what each part holds is put together. */
 #include <stdlib.h>
 
-#include "base/pool.h"
 #include "base/utf8.h"
 #include "format/delimited/delimited_survey.h"
+#include "format/portions.h"
 
-#define CHUNK_BYTES ((size_t)4 << 20)
-#define CHUNK_READ ((size_t)256 << 10)
-#define CHUNK_LEAD 1                         /* bytes before the chunk that are kept: do they end a record? */
-#define CHUNK_TAIL ((size_t)64 << 10)        /* bytes behind it that are read along: its last record goes on there */
-#define CHUNK_GUESS_BYTES ((size_t)64 << 10) /* looked at under both assumptions */
+#define CHUNK_PIECE ((size_t)256 << 10)
+#define CHUNK_TAIL ((size_t)64 << 10) /* bytes behind a part that are read for its last record, at first */
 #define CHUNK_GUESS_RECORDS 64
 #define CHUNK_MARK_ROWS 1024
-#define CHUNKS_A_THREAD 2 /* chunks at hand for every thread, and one more */
-#define CHUNK_UNKNOWN SIZE_MAX
 
-typedef enum chunk_state {
-    CHUNK_FREE,
-    CHUNK_AT_WORK,    /* some thread has it */
-    CHUNK_STRUCTURED, /* 1 is done */
-    CHUNK_AGAIN,      /* its records begin at `from`: 1 is to be done again */
-    CHUNK_PLACED,     /* 2 is done */
-    CHUNK_DONE        /* 3 is done */
-} chunk_state;
-
-/* Where a record begins and where the one before it ends, so many lines behind the beginning of the chunk's records. */
+/* Where a record begins and where the one before it ends, so many lines behind the beginning of the part's records. */
 typedef struct chunk_mark {
     size_t at, before;
     uint64_t lines;
 } chunk_mark;
 
+/* What a part has of ours. */
 typedef struct chunk {
-    chunk_state state;
-    bool odd;
-    uint64_t at;   /* offset in the store */
-    size_t size;   /* records that begin in so many bytes are the chunk's */
-    lb_buf bytes;  /* CHUNK_LEAD bytes, then the chunk and what follows it, then padding */
-    size_t filled; /* bytes read, less the lead */
-
-    /* Positions count from `at`. */
-    size_t from, to;      /* of the records; blank lines may stand before `to` where it lies at the chunk's end */
-    size_t last_after;    /* behind the last record */
-    uint64_t rows, lines; /* between them */
-    lb_buf marks;         /* of chunk_mark, one every CHUNK_MARK_ROWS rows */
-    uint64_t first_row, first_line;
-    survey part;
+    lb_buf marks;  /* of chunk_mark, one every CHUNK_MARK_ROWS rows */
+    survey survey; /* of the part */
 } chunk;
 
-typedef struct chunks {
-    survey *s;
-    pthread_mutex_t lock;
-    pthread_cond_t turn;
-    chunk *slots;
-    size_t n_slots;
-    uint64_t at, size; /* of chunk 0; of each */
-    uint64_t count;
-    uint64_t begun, placed, joined; /* so many chunks were */
-    uint64_t stop;                  /* no chunk from here on is wanted */
-    bool joining;
-    lb_status status; /* of what no other way of reading would mend */
-    lb_error error;
-
-    /* Behind the chunks that were placed, and behind those that were joined. */
-    uint64_t row, line, offset;
-    uint64_t left_row, left_line, left_offset, left_after;
-} chunks;
-
-static chunk *chunks_slot(chunks *all, uint64_t index)
-{
-    return &all->slots[index % all->n_slots];
-}
-
-static const uint8_t *chunk_data(const chunk *c)
-{
-    return c->bytes.data + CHUNK_LEAD;
-}
-
-/* Physical lines that end between two positions. A piece that was read may have ended between CR and LF. */
-static uint64_t chunk_lines(const chunk *c, size_t from, size_t to)
-{
-    const uint8_t *p = chunk_data(c) + from;
-
-    return lb_count_lines(p, to - from, p[-1] == '\r');
-}
-
-/* ---------------------------------------------------------------- reading */
-
-/* Read on until `size` bytes of the chunk and what follows are there; the store may end before. */
-static bool chunk_fill(const chunks *all, chunk *c, size_t size)
-{
-    while (c->filled < size) {
-        size_t want = LB_MIN(size - c->filled, CHUNK_READ), got;
-        if (lb_buf_reserve(&c->bytes, size - c->filled + LB_TEXT_PADDING, NULL) != LB_OK ||
-            lb_check_cancel(all->s->r->cx, NULL) != LB_OK)
-            return false;
-        uint8_t *to = c->bytes.data + CHUNK_LEAD + c->filled;
-        if (lb_store_read(all->s->r->store, c->at + c->filled, to, want, &got, NULL) != LB_OK || got == 0)
-            return false;
-        c->filled += got;
-        c->bytes.size = CHUNK_LEAD + c->filled;
-        memset(to + got, 0, LB_TEXT_PADDING);
-    }
-    return true;
-}
-
-static bool chunk_begin(const chunks *all, chunk *c, uint64_t index)
-{
-    size_t got;
-
-    c->at = all->at + index * all->size;
-    c->size = (size_t)all->size;
-    c->filled = 0;
-    c->odd = false;
-    c->bytes.size = 0;
-    if (lb_buf_reserve(&c->bytes, CHUNK_LEAD + c->size + LB_MIN(CHUNK_TAIL, c->size) + LB_TEXT_PADDING, NULL) != LB_OK)
-        return false;
-    c->bytes.size = CHUNK_LEAD;
-    c->bytes.data[0] = '\n';
-    if (index != 0 && (lb_store_read(all->s->r->store, c->at - 1, c->bytes.data, 1, &got, NULL) != LB_OK || got != 1))
-        return false;
-    return chunk_fill(all, c, LB_MIN(c->size, CHUNK_GUESS_BYTES));
-}
-
-/* ---------------------------------------------------------------- 1: structure */
+/* ---------------------------------------------------------------- guessing */
 
 /* What speaks against records that begin at `from`: fields that a writer would not have written so, records of another width. */
-static size_t chunk_objections(const survey *s, const chunk *c, size_t from, size_t size)
+static size_t chunk_objections(const survey *s, const lb_portion *p, size_t from, size_t size)
 {
     const int quote = s->r->dialect.quote;
     delim_scanner scan;
@@ -146,7 +34,7 @@ static size_t chunk_objections(const survey *s, const chunk *c, size_t from, siz
     size_t objections = 0;
 
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
-    delim_window(&scan, chunk_data(c), size, false, from);
+    delim_window(&scan, lb_portion_data(p), size, false, from);
     for (unsigned n = 0; n < CHUNK_GUESS_RECORDS; n++) {
         if (delim_next(&scan, &step, NULL) != LB_OK || step != DELIM_RECORD)
             break;
@@ -162,215 +50,160 @@ static size_t chunk_objections(const survey *s, const chunk *c, size_t from, siz
     return objections;
 }
 
-/* Line ends before a record are passed over; CHUNK_UNKNOWN where the bytes end before one begins. */
-static size_t chunk_pass_blank(const chunk *c, size_t at, size_t size)
+/* Where the first record begins if the part begins inside quotes or outside; LB_PORTION_UNKNOWN: not in the bytes at hand. */
+static size_t chunk_first(const survey *s, const lb_portion *p, size_t size, bool quoted)
 {
-    const uint8_t *data = chunk_data(c);
-
-    while (at < size && (data[at] == '\n' || data[at] == '\r'))
-        at++;
-    return at < size ? at : CHUNK_UNKNOWN;
-}
-
-/* Where the first record begins if the chunk begins inside quotes or outside; CHUNK_UNKNOWN: not in the bytes at hand. */
-static size_t chunk_first(const survey *s, const chunk *c, size_t size, bool quoted)
-{
-    const uint8_t before = c->bytes.data[0];
+    const uint8_t before = lb_portion_data(p)[-1];
     delim_scanner scan;
-    size_t first = CHUNK_UNKNOWN;
+    size_t first = LB_PORTION_UNKNOWN;
 
-    if (!quoted && (before == '\n' || (before == '\r' && chunk_data(c)[0] != '\n')))
-        return chunk_pass_blank(c, 0, size);
+    if (!quoted && (before == '\n' || (before == '\r' && lb_portion_data(p)[0] != '\n')))
+        return lb_portion_pass_breaks(p, 0, size);
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
-    delim_window(&scan, chunk_data(c), size, false, 0);
+    delim_window(&scan, lb_portion_data(p), size, false, 0);
     if (delim_skip_open(&scan, quoted))
-        first = chunk_pass_blank(c, scan.start, size);
+        first = lb_portion_pass_breaks(p, scan.start, size);
     delim_scanner_free(&scan);
     return first;
 }
 
-/* Where the chunk's first record is likely to begin. */
-static size_t chunk_guess(const survey *s, const chunk *c)
+/* Where the part's first record is likely to begin. */
+static size_t chunk_guess(void *user, const lb_portion *p)
 {
-    const size_t size = LB_MIN(c->filled, CHUNK_GUESS_BYTES), outside = chunk_first(s, c, size, false);
+    const survey *s = user;
+    const size_t size = LB_MIN(p->filled, LB_PORTION_GUESS_BYTES), outside = chunk_first(s, p, size, false);
 
-    if (s->r->dialect.quote < 0 || memchr(chunk_data(c), s->r->dialect.quote, size) == NULL)
+    if (s->r->dialect.quote < 0 || memchr(lb_portion_data(p), s->r->dialect.quote, size) == NULL)
         return outside;
-    size_t inside = chunk_first(s, c, size, true);
-    if (inside == CHUNK_UNKNOWN || outside == CHUNK_UNKNOWN)
-        return outside == CHUNK_UNKNOWN ? inside : outside;
-    return chunk_objections(s, c, inside, size) < chunk_objections(s, c, outside, size) ? inside : outside;
+    size_t inside = chunk_first(s, p, size, true);
+    if (inside == LB_PORTION_UNKNOWN || outside == LB_PORTION_UNKNOWN)
+        return outside == LB_PORTION_UNKNOWN ? inside : outside;
+    return chunk_objections(s, p, inside, size) < chunk_objections(s, p, outside, size) ? inside : outside;
 }
 
-/* Records and lines passed are counted; marks are set before every so many rows. False: no memory for a mark. */
-static bool chunk_pass(const survey *s, chunk *c, delim_scanner *scan, uint64_t most)
+/* ---------------------------------------------------------------- walking */
+
+/* Records and lines passed are counted; marks are set before every so many rows. False: a record does not fit. */
+static bool chunk_pass(const survey *s, lb_portion *p, delim_scanner *scan, uint64_t most)
 {
+    chunk *c = p->own;
     bool more = true;
 
     while (more) {
         const size_t before = scan->after;
         delim_skip_blank(scan);
-        c->lines += chunk_lines(c, before, scan->after);
-        if (c->rows % CHUNK_MARK_ROWS == 0 &&
-            lb_buf_append(&c->marks, &(chunk_mark){ scan->after, c->last_after, c->lines }, sizeof(chunk_mark), NULL) !=
+        p->lines += lb_portion_lines(p, before, scan->after);
+        if (p->rows % CHUNK_MARK_ROWS == 0 &&
+            lb_buf_append(&c->marks, &(chunk_mark){ scan->after, p->last_after, p->lines }, sizeof(chunk_mark), NULL) !=
                 LB_OK)
             return false;
-        uint64_t want = LB_MIN(most, CHUNK_MARK_ROWS - c->rows % CHUNK_MARK_ROWS);
+        uint64_t want = LB_MIN(most, CHUNK_MARK_ROWS - p->rows % CHUNK_MARK_ROWS);
         uint64_t n = delim_skip_fitting(scan, want, s->width, s->r->dialect.ragged_null);
-        c->rows += n;
-        c->lines += scan->lines_passed;
-        c->last_after = n != 0 ? scan->after : c->last_after;
+        /* The mark stands at a record that was not passed: it is set again when that is. */
+        if (n == 0 && p->rows % CHUNK_MARK_ROWS == 0)
+            c->marks.size -= sizeof(chunk_mark);
+        p->rows += n;
+        p->lines += scan->lines_passed;
+        p->last_after = n != 0 ? scan->after : p->last_after;
         most -= n;
         more = n == want && most != 0;
-        /* The mark stands at a record that was not passed: it is set again when it is. */
-        if (n == 0 && c->rows % CHUNK_MARK_ROWS == 0)
-            c->marks.size -= sizeof(chunk_mark);
     }
     return !scan->unfit;
 }
 
-/* The records that end in the chunk, read piece by piece while what was read is still near the processor. */
-static bool chunk_walk_inside(const chunks *all, chunk *c, delim_scanner *scan)
+/* The records that end in the part, read piece by piece while what was read is still near the processor. */
+static bool chunk_walk_inside(const survey *s, lb_portion *p, delim_scanner *scan)
 {
-    for (size_t to = c->from;;) {
-        const size_t size = LB_MIN(c->filled, c->size);
-        delim_window(scan, chunk_data(c), size, false, to);
-        if (!chunk_pass(all->s, c, scan, UINT64_MAX))
+    for (size_t from = p->from;; from = scan->after) {
+        const size_t size = LB_MIN(p->filled, p->size);
+        delim_window(scan, lb_portion_data(p), size, false, from);
+        if (!chunk_pass(s, p, scan, UINT64_MAX))
             return false;
-        to = scan->after;
-        if (size == c->size)
+        if (size == p->size)
             return true;
-        if (!chunk_fill(all, c, LB_MIN(c->filled + CHUNK_READ, c->size)))
+        if (!lb_portion_fill(p, LB_MIN(p->filled + CHUNK_PIECE, p->size)))
             return false;
     }
 }
 
-/* The record that begins in the chunk and ends behind it; as much again as the chunk is read for it. */
-static bool chunk_walk_last(const chunks *all, chunk *c, delim_scanner *scan)
+/* The record that begins in the part and ends behind it; as much again as the part is read for it. */
+static bool chunk_walk_last(const survey *s, lb_portion *p, delim_scanner *scan)
 {
-    const uint64_t rows = c->rows;
+    const size_t tail = LB_MIN(CHUNK_TAIL, p->size);
+    const uint64_t rows = p->rows, left = p->store->size - p->at;
 
-    const size_t tail = LB_MIN(CHUNK_TAIL, c->size);
-
-    for (size_t more = tail; more < c->size + tail; more *= 2) {
-        if (!chunk_fill(all, c, (size_t)LB_MIN((uint64_t)(c->size + more), all->s->r->store->size - c->at)))
+    for (size_t more = tail; more < p->size + tail && p->rows == rows; more *= 2) {
+        if (!lb_portion_fill(p, (size_t)LB_MIN((uint64_t)(p->size + more), left)))
             return false;
-        delim_window(scan, chunk_data(c), c->filled, false, scan->after);
-        if (!chunk_pass(all->s, c, scan, 1))
+        delim_window(scan, lb_portion_data(p), p->filled, false, scan->after);
+        if (!chunk_pass(s, p, scan, 1))
             return false;
-        if (c->rows != rows)
-            return true;
     }
-    return false;
+    return p->rows != rows;
 }
 
-/* Blank lines up to the chunk's end belong to it; a CR LF is not cut. */
-static bool chunk_walk_blank(const chunks *all, chunk *c, delim_scanner *scan)
+/* Blank lines up to the part's end belong to it; a CR LF is not cut. */
+static bool chunk_walk_blank(lb_portion *p, const delim_scanner *scan)
 {
-    c->to = LB_MAX(scan->after, c->size);
-    if (scan->after >= c->size)
+    p->to = LB_MAX(scan->after, p->size);
+    if (scan->after > p->size)
         return true;
-    c->lines += chunk_lines(c, scan->after, c->size);
-    if (!chunk_fill(all, c, c->size + 1))
+    p->lines += lb_portion_lines(p, scan->after, p->size);
+    if (!lb_portion_fill(p, p->size + 1))
         return false;
-    c->to += chunk_data(c)[c->size - 1] == '\r' && chunk_data(c)[c->size] == '\n';
+    p->to += lb_portion_data(p)[p->size - 1] == '\r' && lb_portion_data(p)[p->size] == '\n';
     return true;
 }
 
-static bool chunk_walk(const chunks *all, chunk *c)
+static bool chunk_walk(void *user, lb_portion *p)
 {
+    const survey *s = user;
+    chunk *c = p->own;
     delim_scanner scan;
 
-    c->rows = c->lines = 0;
     c->marks.size = 0;
-    c->to = c->last_after = c->from;
-    if (c->from == CHUNK_UNKNOWN)
-        return false;
-    if (c->from >= c->size)
-        return true;
-    delim_scanner_init(&scan, &all->s->r->dialect, &all->s->r->cx->budget);
-    bool good = chunk_walk_inside(all, c, &scan);
-    if (good && chunk_pass_blank(c, scan.after, c->size) != CHUNK_UNKNOWN)
-        good = chunk_walk_last(all, c, &scan);
+    delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
+    bool good = chunk_walk_inside(s, p, &scan);
+    /* More than one where the part ends within what may be a delimiter: the window was not decided up to there. */
+    while (good && lb_portion_pass_breaks(p, scan.after, p->size) != LB_PORTION_UNKNOWN)
+        good = chunk_walk_last(s, p, &scan);
     if (good)
-        good = chunk_walk_blank(all, c, &scan);
+        good = chunk_walk_blank(p, &scan);
     delim_scanner_free(&scan);
-    return good && lb_utf8_valid_prefix(chunk_data(c) + c->from, c->to - c->from) == c->to - c->from;
+    return good && lb_utf8_valid_prefix(lb_portion_data(p) + p->from, p->to - p->from) == p->to - p->from;
 }
 
-/* ---------------------------------------------------------------- 2: placing */
-
-/* The chunk's records begin at c->from, if they begin where those before it end; blank lines may lie between. True: they do,
- * or where they begin cannot be told. */
-static bool chunks_place(chunks *all, chunk *c)
-{
-    size_t at = (size_t)LB_MIN(all->offset - c->at, (uint64_t)c->filled), from = chunk_pass_blank(c, at, c->filled);
-
-    if (from == CHUNK_UNKNOWN) {
-        c->odd = true;
-        return true;
-    }
-    if (from != c->from) {
-        c->from = from;
-        return false;
-    }
-    c->first_row = all->row;
-    c->first_line = all->line + chunk_lines(c, at, from);
-    return true;
-}
-
-/* Place what can be placed; the lock is held. */
-static void chunks_place_all(chunks *all)
-{
-    while (all->placed < all->begun && all->placed < all->stop) {
-        chunk *c = chunks_slot(all, all->placed);
-        if (c->state != CHUNK_STRUCTURED)
-            return;
-        if (!chunks_place(all, c)) {
-            c->state = CHUNK_AGAIN;
-            return;
-        }
-        if (c->odd) {
-            all->stop = all->placed;
-            return;
-        }
-        all->row += c->rows;
-        all->line = c->first_line + c->lines;
-        all->offset = c->at + c->to;
-        c->state = CHUNK_PLACED;
-        all->placed++;
-    }
-}
-
-/* ---------------------------------------------------------------- 3: values */
+/* ---------------------------------------------------------------- values */
 
 /* Where only structure is wanted, blocks begin so many rows behind a mark. */
-static lb_status chunk_find_starts(const chunks *all, chunk *c, lb_error *err)
+static lb_status chunk_find_starts(const survey *s, lb_portion *p, lb_error *err)
 {
-    const survey *s = all->s;
+    chunk *c = p->own;
     const uint64_t stride = s->options->stride;
     const chunk_mark *marks = (const chunk_mark *)(const void *)c->marks.data;
     lb_status status = LB_OK;
     delim_scanner scan;
 
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
-    for (uint64_t row = (stride - c->first_row % stride) % stride; row < c->rows && status == LB_OK; row += stride) {
+    for (uint64_t row = (stride - p->first_row % stride) % stride; row < p->rows && status == LB_OK; row += stride) {
         const chunk_mark *mark = &marks[row / CHUNK_MARK_ROWS];
         size_t at = mark->at, before = mark->before;
         uint64_t lines = mark->lines;
         if (row % CHUNK_MARK_ROWS != 0) {
-            delim_window(&scan, chunk_data(c), c->to, true, at);
+            delim_window(&scan, lb_portion_data(p), p->to, true, at);
             (void)delim_skip_fitting(&scan, row % CHUNK_MARK_ROWS, s->width, s->r->dialect.ragged_null);
             at = scan.start;
             before = scan.after;
-            lines += scan.lines_passed + chunk_lines(c, before, at);
+            lines += scan.lines_passed + lb_portion_lines(p, before, at);
         }
-        survey_start start = { .first_row = c->first_row + row,
-                               .first_line = c->first_line + lines,
-                               .first_byte = c->at + at,
-                               .before = c->at + before };
-        survey_keep_bytes(&start, chunk_data(c) + at, c->to - at);
-        status = lb_buf_append(&c->part.starts, &start, sizeof start, err);
+        survey_start start = { .first_row = p->first_row + row,
+                               .first_line = p->first_line + lines,
+                               .first_byte = p->at + at,
+                               .before = p->at + before };
+        survey_keep_bytes(&start, lb_portion_data(p) + at, p->to - at);
+        status = lb_buf_append(&c->survey.starts, &start, sizeof start, err);
+        if (row > UINT64_MAX - stride)
+            break;
     }
     delim_scanner_free(&scan);
     return status;
@@ -391,15 +224,15 @@ static lb_status chunk_columns(const survey *s, survey *part, lb_error *err)
     return LB_OK;
 }
 
-static lb_status chunk_take_in(const chunks *all, chunk *c, lb_error *err)
+static lb_status chunk_take_in(const survey *s, const lb_portion *p, lb_error *err)
 {
-    survey *part = &c->part;
+    survey *part = &((chunk *)p->own)->survey;
     bool got = true;
 
-    LB_TRY(chunk_columns(all->s, part, err));
-    part->rows = c->first_row;
-    delim_records_lend(&part->records, part->r->cx, part->r->store, &part->r->dialect, chunk_data(c) + c->from,
-                       c->to - c->from, c->at + c->from, c->first_row, c->first_line);
+    LB_TRY(chunk_columns(s, part, err));
+    part->rows = p->first_row;
+    delim_records_lend(&part->records, p->cx, p->store, &part->r->dialect, lb_portion_data(p) + p->from,
+                       p->to - p->from, p->at + p->from, p->first_row, p->first_line);
     lb_status status = LB_OK;
     while (status == LB_OK && got) {
         status = delim_records_next(&part->records, &got, err);
@@ -407,47 +240,46 @@ static lb_status chunk_take_in(const chunks *all, chunk *c, lb_error *err)
             status = survey_record(part, err);
     }
     delim_records_close(&part->records);
-    if (status == LB_OK && part->rows != c->first_row + c->rows)
+    if (status == LB_OK && part->rows != p->first_row + p->rows)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a part of a file has %llu rows once and %llu rows again",
-                       (unsigned long long)c->rows, (unsigned long long)(part->rows - c->first_row));
+                       (unsigned long long)p->rows, (unsigned long long)(part->rows - p->first_row));
     return status;
 }
 
-static bool chunk_values(const chunks *all, chunk *c)
+static bool chunk_values(void *user, lb_portion *p)
 {
+    const survey *s = user;
+    chunk *c = p->own;
     lb_error ignored = LB_ERROR_INIT;
 
-    c->part.starts.size = 0;
-    c->part.state_row = UINT64_MAX;
-    if (c->rows == 0)
+    c->survey.starts.size = 0;
+    c->survey.state_row = UINT64_MAX;
+    if (p->rows == 0)
         return true;
-    if (all->s->structure_only)
-        return chunk_find_starts(all, c, &ignored) == LB_OK;
-    return chunk_take_in(all, c, &ignored) == LB_OK;
+    return (s->structure_only ? chunk_find_starts(s, p, &ignored) : chunk_take_in(s, p, &ignored)) == LB_OK;
 }
 
-/* ---------------------------------------------------------------- 4: joining */
+/* ---------------------------------------------------------------- joining */
 
-static lb_status chunks_join_starts(chunks *all, const chunk *c, lb_error *err)
+static lb_status chunk_join_starts(survey *s, const lb_portion *p, uint64_t after, lb_error *err)
 {
-    survey_start *starts = (survey_start *)(void *)c->part.starts.data;
-    size_t n = c->part.starts.size / sizeof *starts;
+    const survey *part = &((chunk *)p->own)->survey;
+    survey_start *starts = (survey_start *)(void *)part->starts.data;
+    size_t n = part->starts.size / sizeof *starts;
 
     for (size_t i = 0; i < n; i++) {
-        if (starts[i].first_row == c->first_row)
-            starts[i].before = all->left_after;
-        LB_TRY(survey_begin_block(all->s, &starts[i], err));
-        if (all->s->structure_only)
-            LB_TRY(survey_take_state(all->s, starts[i].first_row, err));
+        if (starts[i].first_row == p->first_row)
+            starts[i].before = after;
+        LB_TRY(survey_begin_block(s, &starts[i], err));
+        if (s->structure_only)
+            LB_TRY(survey_take_state(s, starts[i].first_row, err));
     }
     return LB_OK;
 }
 
-/* The state in the chunk is of its own columns; those of the chunks before it go in. */
-static lb_status chunks_join_state(chunks *all, const chunk *c, lb_error *err)
+/* The state in the part is of its own columns; those of the parts before it go in. */
+static lb_status chunk_join_state(survey *s, const survey *part, lb_error *err)
 {
-    survey *s = all->s;
-    const survey *part = &c->part;
     lb_cursor cursor;
     uint64_t row;
     uint32_t width;
@@ -469,219 +301,82 @@ static lb_status chunks_join_state(chunks *all, const chunk *c, lb_error *err)
     return LB_OK;
 }
 
-static lb_status chunks_join(chunks *all, chunk *c, lb_error *err)
+static lb_status chunk_join(void *user, lb_portion *p, uint64_t after, lb_error *err)
 {
-    survey *s = all->s;
+    survey *s = user;
+    const survey *part = &((chunk *)p->own)->survey;
 
-    LB_TRY(lb_check_cancel(s->r->cx, err));
-    survey_give_tap(s, c->at, chunk_data(c), c->size);
-    LB_TRY(chunks_join_starts(all, c, err));
-    if (c->rows != 0 && !s->structure_only) {
-        LB_TRY(chunks_join_state(all, c, err));
-        for (size_t i = 0; i < s->width; i++) {
-            survey_column *to = &s->columns[i], *from = &c->part.columns[i];
-            delim_column_merge(&to->seen, &from->seen);
-            if (to->declared.type != NULL)
-                survey_merge_bounds(&to->declared.target, &to->declared.bounds, &from->declared.bounds);
-        }
-    }
-    s->rows += c->rows;
-    s->block_width = s->width;
-    all->left_row = c->first_row + c->rows;
-    all->left_line = c->first_line + c->lines;
-    all->left_offset = c->at + c->to;
-    if (c->rows != 0)
-        all->left_after = c->at + c->last_after;
-    return LB_OK;
-}
-
-/* ---------------------------------------------------------------- sharing out the work */
-
-/* Do a step on a chunk without the lock. */
-#define CHUNKS_UNLOCKED(all, step)          \
-    do {                                    \
-        pthread_mutex_unlock(&(all)->lock); \
-        step;                               \
-        pthread_mutex_lock(&(all)->lock);   \
-    } while (0)
-
-static bool chunks_try_join(chunks *all)
-{
-    chunk *c = chunks_slot(all, all->joined);
-    lb_error err = LB_ERROR_INIT;
-    lb_status status;
-
-    if (all->joining || all->joined >= all->placed || all->joined >= all->stop || c->state != CHUNK_DONE)
-        return false;
-    all->joining = true;
-    CHUNKS_UNLOCKED(all, status = chunks_join(all, c, &err));
-    all->joining = false;
-    if (status != LB_OK) {
-        all->stop = all->joined;
-        all->status = status;
-        all->error = err;
-        return true;
-    }
-    c->state = CHUNK_FREE;
-    all->joined++;
-    return true;
-}
-
-static bool chunks_try_values(chunks *all)
-{
-    for (uint64_t i = all->joined; i < all->placed && i < all->stop; i++) {
-        chunk *c = chunks_slot(all, i);
-        bool good;
-        if (c->state != CHUNK_PLACED)
-            continue;
-        c->state = CHUNK_AT_WORK;
-        CHUNKS_UNLOCKED(all, good = chunk_values(all, c));
-        c->state = CHUNK_DONE;
-        if (!good)
-            all->stop = LB_MIN(all->stop, i);
-        return true;
-    }
-    return false;
-}
-
-static void chunks_walk(chunks *all, chunk *c)
-{
-    bool good;
-
-    CHUNKS_UNLOCKED(all, good = chunk_walk(all, c));
-    c->odd = !good;
-    c->state = CHUNK_STRUCTURED;
-    chunks_place_all(all);
-}
-
-static bool chunks_try_again(chunks *all)
-{
-    chunk *c = chunks_slot(all, all->placed);
-
-    if (all->placed >= all->begun || all->placed >= all->stop || c->state != CHUNK_AGAIN)
-        return false;
-    c->state = CHUNK_AT_WORK;
-    chunks_walk(all, c);
-    return true;
-}
-
-static bool chunks_try_structure(chunks *all)
-{
-    const uint64_t index = all->begun;
-    chunk *c = chunks_slot(all, index);
-    bool good;
-
-    if (index >= all->count || index >= all->stop || index - all->joined >= all->n_slots || c->state != CHUNK_FREE)
-        return false;
-    all->begun++;
-    c->state = CHUNK_AT_WORK;
-    CHUNKS_UNLOCKED(all, good = chunk_begin(all, c, index));
-    if (!good) {
-        all->stop = LB_MIN(all->stop, index);
-        c->state = CHUNK_DONE;
-        return true;
-    }
-    CHUNKS_UNLOCKED(all, c->from = chunk_guess(all->s, c));
-    chunks_walk(all, c);
-    return true;
-}
-
-static void chunks_work(lb_crew *crew, void *user)
-{
-    chunks *all = user;
-
-    pthread_mutex_lock(&all->lock);
-    while (all->joined < LB_MIN(all->count, all->stop)) {
-        lb_crew_call(crew);
-        if (chunks_try_join(all) || chunks_try_again(all) || chunks_try_values(all) || chunks_try_structure(all))
-            pthread_cond_broadcast(&all->turn);
-        else
-            pthread_cond_wait(&all->turn, &all->lock);
-    }
-    pthread_cond_broadcast(&all->turn);
-    pthread_mutex_unlock(&all->lock);
-}
-
-static lb_status chunks_open(chunks *all, lb_error *err)
-{
-    survey *s = all->s;
-
-    all->n_slots = (size_t)LB_MIN((uint64_t)s->r->cx->threads * CHUNKS_A_THREAD + 1, all->count);
-    all->slots = calloc(all->n_slots, sizeof *all->slots);
-    if (all->slots == NULL)
-        return lb_fail_nomem(err);
-    for (size_t i = 0; i < all->n_slots; i++) {
-        chunk *c = &all->slots[i];
-        lb_buf_init(&c->bytes, &s->r->cx->budget);
-        lb_buf_init(&c->marks, &s->r->cx->budget);
-        survey_begin(&c->part, s->r, s->options, s->arena);
-        c->part.part = true;
-    }
-    pthread_mutex_init(&all->lock, NULL);
-    pthread_cond_init(&all->turn, NULL);
-    return LB_OK;
-}
-
-static void chunks_close(chunks *all)
-{
-    for (size_t i = 0; i < all->n_slots; i++) {
-        chunk *c = &all->slots[i];
-        lb_buf_free(&c->bytes);
-        lb_buf_free(&c->marks);
-        survey_free(&c->part);
-    }
-    free(all->slots);
-    pthread_mutex_destroy(&all->lock);
-    pthread_cond_destroy(&all->turn);
-}
-
-/* The record reader goes on where the chunks end. */
-static lb_status chunks_leave(chunks *all, lb_error *err)
-{
-    survey *s = all->s;
-
-    if (all->joined == 0)
+    /* Also the end of the last record, which lies behind the part: who reads on begins there. */
+    survey_give_tap(s, p->at, lb_portion_data(p), p->to);
+    if (p->rows == 0)
         return LB_OK;
-    delim_records_close(&s->records);
-    LB_TRY(survey_open_records(s, all->left_offset, all->left_line, err));
-    s->records.mark_offset = all->left_after;
+    LB_TRY(chunk_join_starts(s, p, after, err));
+    if (!s->structure_only)
+        LB_TRY(chunk_join_state(s, part, err));
+    for (size_t i = 0; i < s->width && !s->structure_only; i++) {
+        survey_column *to = &s->columns[i];
+        const survey_column *from = &part->columns[i];
+        delim_column_merge(&to->seen, &from->seen);
+        if (to->declared.type != NULL)
+            survey_merge_bounds(&to->declared.target, &to->declared.bounds, &from->declared.bounds);
+    }
+    s->rows += p->rows;
+    s->block_width = s->width;
     return LB_OK;
 }
 
-/* May several threads read on? */
-static bool chunks_may(const survey *s, uint64_t offset, uint64_t size)
-{
-    const uint64_t end = s->r->store->size;
+/* ---------------------------------------------------------------- beginning and ending */
 
+static lb_status chunk_open(void *user, lb_portion *p, lb_error *err)
+{
+    const survey *s = user;
+    chunk *c = calloc(1, sizeof *c);
+
+    p->own = c;
+    if (c == NULL)
+        return lb_fail_nomem(err);
+    lb_buf_init(&c->marks, &p->cx->budget);
+    survey_begin(&c->survey, s->r, s->options, s->arena);
+    c->survey.part = true;
+    return LB_OK;
+}
+
+static void chunk_close(void *user, lb_portion *p)
+{
+    chunk *c = p->own;
+
+    (void)user;
+    if (c == NULL)
+        return;
+    lb_buf_free(&c->marks);
+    survey_free(&c->survey);
+    free(c);
+}
+
+/* Is this a file that parts can be read of? Statistics of blocks are taken in one after the other. */
+static bool chunks_may(const survey *s)
+{
     return s->has_width && !s->part && s->records.text.encoding == NULL && s->records.text.bad_at == UINT64_MAX &&
-           s->options->stats != LB_STATS_BLOCKS && s->options->sample_bytes == 0 && lb_threads_free(s->r->cx) &&
-           offset < end && (end - offset - 1) / size >= 2;
+           s->options->stats != LB_STATS_BLOCKS && s->options->sample_bytes == 0;
 }
 
 lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
 {
-    chunks all = { .s = s,
-                   .stop = UINT64_MAX,
-                   .size = s->options->part != 0 ? s->options->part : CHUNK_BYTES,
-                   .error = LB_ERROR_INIT };
+    static const lb_portions_work work = { chunk_open, chunk_close, chunk_guess, chunk_walk, chunk_values, chunk_join };
+    lb_portions_place place = { .row = s->rows };
 
     *odd = false;
-    delim_records_place(&s->records, &all.offset, &all.line);
-    if (!chunks_may(s, all.offset, all.size))
+    if (!chunks_may(s))
         return LB_OK;
-    all.at = all.left_offset = all.offset;
-    all.count = (s->r->store->size - all.at - 1) / all.size;
-    all.row = all.left_row = s->rows;
-    all.left_line = all.line;
-    all.left_after = delim_records_marked(&s->records);
-    LB_TRY(chunks_open(&all, err));
-    lb_run_crew(s->r->cx, chunks_work, &all);
-    *odd = all.stop < all.count;
-    lb_status status = all.status;
-    if (status != LB_OK && err != NULL)
-        *err = all.error;
-    if (status == LB_OK)
-        status = chunks_leave(&all, err);
-    chunks_close(&all);
-    return status;
+    delim_records_place(&s->records, &place.offset, &place.line);
+    place.after = delim_records_marked(&s->records);
+    const uint64_t offset = place.offset;
+    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, s->options->part, &place, odd, err));
+    if (place.offset == offset)
+        return LB_OK;
+    /* The record reader goes on where the parts end. */
+    delim_records_close(&s->records);
+    LB_TRY(survey_open_records(s, place.offset, place.line, err));
+    s->records.mark_offset = place.after;
+    return LB_OK;
 }

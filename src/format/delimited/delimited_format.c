@@ -326,10 +326,10 @@ static const char *const format_options[] = { "delimiter", "quote",  "escape", "
                                               "encoding",  "ragged", "types",  "all-text", "null",
                                               "decimal",   "column", NULL };
 
-#define FORMAT_FUNCTIONS                                                                                       \
-    .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,       \
-    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .raw = delim_raw, \
-    .adapt = delim_adapt, .suggest = delim_suggest, .close = format_close
+#define FORMAT_FUNCTIONS                                                                                         \
+    .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,         \
+    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .take = delim_scan, \
+    .extents = delim_extents, .raw = delim_raw, .adapt = delim_adapt, .suggest = delim_suggest, .close = format_close
 
 #define FORMAT_HANDLER(id, ext, character, null_words)                                                           \
     static const delim_defaults id##_defaults = { .delimiter = (character),                                      \

@@ -9,6 +9,10 @@
 
 #define INFER_EXACT_IN_DOUBLE ((int64_t)1 << 53)
 
+_Static_assert(DELIM_VALUE_PADDING <= LB_TEXT_PADDING, "windows pad values");
+_Static_assert(DELIM_VALUE_PADDING >= LB_DIGITS_PADDING + 1 && DELIM_VALUE_PADDING >= LB_BOUNDS_PADDING,
+               "what reads values looks behind them");
+
 enum { AT_TIME, AT_TIMESTAMP, AT_UTC }; /* places of min_at, max_at, nanos */
 
 void delim_column_init(delim_column *c)
@@ -20,26 +24,27 @@ void delim_column_init(delim_column *c)
 
 static bool infer_is_null_word(lb_str raw, const delim_values *values)
 {
-    if (values->n_nulls == 0)
-        return false;
     lb_str word = delim_trim(raw, false);
+    char first = word.size == 0 ? '\0' : word.at[0];
+
     for (size_t i = 0; i < values->n_nulls; i++)
-        if (lb_str_is(word, values->nulls[i]))
+        if (values->nulls[i][0] == first && lb_str_is(word, values->nulls[i]))
             return true;
     return false;
 }
 
-lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
-                           lb_buf *scratch, delim_value *out, lb_error *err)
+lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                               lb_buf *scratch, delim_value *out, lb_error *err)
 {
-    out->text = (lb_str){ (const char *)field->p, field->size };
-    out->quoted = (field->flags & DELIM_QUOTED) != 0;
-    out->null = !out->quoted && !values->text && (field->size == 0 || infer_is_null_word(out->text, values));
+    if (!out->quoted && !out->null && !values->text)
+        out->null = infer_is_null_word(out->text, values);
     if (out->null || (field->flags & DELIM_DIRTY) == 0)
         return LB_OK;
     scratch->size = 0;
-    LB_TRY(lb_buf_reserve(scratch, field->size + 1, err));
-    out->text = (lb_str){ (const char *)scratch->data, delim_unescape(d, field, scratch->data) };
+    LB_TRY(lb_buf_reserve(scratch, field->size + DELIM_VALUE_PADDING, err));
+    size_t size = delim_unescape(d, field, scratch->data);
+    memset(scratch->data + size, 0, DELIM_VALUE_PADDING);
+    out->text = (lb_str){ (const char *)scratch->data, size };
     return LB_OK;
 }
 
@@ -67,6 +72,8 @@ static int infer_compare_instant(struct delim_instant a, struct delim_instant b)
 static void infer_add_double(delim_column *c, double v)
 {
     c->seen[DELIM_KIND_FLOAT]++;
+    if (v > c->min_f && v < c->max_f)
+        return; /* as long as there are no bounds, both are 0 */
     if (isnan(v)) {
         c->nans++;
         return;
@@ -130,23 +137,52 @@ static void infer_bound_digits(struct delim_digits *bound, lb_str v, int sign)
     bound->size = (uint8_t)v.size;
 }
 
-/* Widest digits and exact bounds of a number written with a point (or an integer among such), for decimal(P,S). */
+/* Does a double lie inside the decimal bounds for certain? While every float so far had a point and digits that fit,
+ * the float bounds are the decimal ones, rounded; and rounding keeps the order. */
+static bool infer_is_inside_decimals(const delim_column *c, double v)
+{
+    return c->points == c->seen[DELIM_KIND_FLOAT] && v > c->min_f && v < c->max_f &&
+           c->whole_digits + (uint64_t)c->fraction_digits <= DELIM_DECIMAL_DIGITS;
+}
+
+/* Widest digits and exact bounds of a number written with a point (or an integer among such), for decimal(P,S). Comes
+ * before infer_add_double. */
 static void infer_add_decimal(delim_column *c, lb_str v, const lb_number *n)
 {
+    bool inside = infer_is_inside_decimals(c, n->f);
+
     c->points++;
     c->whole_digits = LB_MAX(c->whole_digits, n->whole_digits);
     c->fraction_digits = LB_MAX(c->fraction_digits, n->fraction_digits);
     /* Longer ones cannot become a decimal, so their bounds are not asked for. */
-    if (v.size > sizeof c->min_decimal.text || n->whole_digits + n->fraction_digits > DELIM_DECIMAL_DIGITS)
+    if (inside || v.size > sizeof c->min_decimal.text ||
+        n->whole_digits + (uint64_t)n->fraction_digits > DELIM_DECIMAL_DIGITS)
         return;
     infer_bound_digits(&c->min_decimal, v, -1);
     infer_bound_digits(&c->max_decimal, v, 1);
+}
+
+static delim_kind infer_add_float(delim_column *c, lb_str v, const lb_number *n, const delim_values *values)
+{
+    if (values->decimal && n->point)
+        infer_add_decimal(c, v, n);
+    infer_add_double(c, n->f);
+    return DELIM_KIND_FLOAT;
+}
+
+static uint32_t infer_whole_digits(const lb_plain *n, lb_str v)
+{
+    return n->whole - (n->whole == 1 && v.at[n->negative] == '0');
 }
 
 static delim_kind infer_add_number(delim_column *c, lb_str v, const delim_values *values)
 {
     lb_number n;
 
+    if (lb_plain_exponent(v.at, v.size, &n.f)) {
+        infer_add_double(c, n.f);
+        return DELIM_KIND_FLOAT;
+    }
     switch (lb_number_parse(v.at, v.size, &n)) {
     case LB_NUMBER_INT:
         INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, n.i);
@@ -158,19 +194,32 @@ static delim_kind infer_add_number(delim_column *c, lb_str v, const delim_values
         c->seen[DELIM_KIND_BIG]++;
         return DELIM_KIND_BIG;
     case LB_NUMBER_FLOAT:
-        infer_add_double(c, n.f);
-        if (values->decimal && n.point)
-            infer_add_decimal(c, v, &n);
-        return DELIM_KIND_FLOAT;
+        return infer_add_float(c, v, &n, values);
     case LB_NOT_A_NUMBER:
         break;
     }
     return DELIM_KIND_TEXT;
 }
 
+/* A number that lb_plain_read has read. */
+static delim_kind infer_add_plain(delim_column *c, lb_str v, const lb_plain *n, const delim_values *values)
+{
+    int64_t i;
+
+    if (lb_plain_integer(n, &i)) {
+        INFER_WIDEN(c, DELIM_KIND_INT, c->min_i, c->max_i, i);
+        return DELIM_KIND_INT;
+    }
+    if (!n->point)
+        return infer_add_number(c, v, values);
+    const lb_number number = {
+        .f = lb_plain_double(n), .point = true, .whole_digits = infer_whole_digits(n, v), .fraction_digits = n->fraction
+    };
+    return infer_add_float(c, v, &number, values);
+}
+
 static delim_kind infer_add_instant(delim_column *c, lb_str v)
 {
-    static const delim_kind kinds[] = { DELIM_KIND_TIME, DELIM_KIND_TIMESTAMP, DELIM_KIND_UTC };
     lb_datetime t;
     int place;
 
@@ -190,23 +239,29 @@ static delim_kind infer_add_instant(delim_column *c, lb_str v)
     default:
         return DELIM_KIND_TEXT;
     }
+    delim_kind kind = DELIM_KIND_TIME + (delim_kind)place;
+    bool first = c->seen[kind]++ == 0;
+    c->nanos[place] |= t.fraction_digits > 6;
+    if (t.seconds > c->min_at[place].seconds && t.seconds < c->max_at[place].seconds)
+        return kind; /* as long as there are no bounds, both are 0 */
     struct delim_instant at = { t.seconds, t.nanos };
-    bool first = c->seen[kinds[place]]++ == 0;
     if (first || infer_compare_instant(at, c->min_at[place]) < 0)
         c->min_at[place] = at;
     if (first || infer_compare_instant(at, c->max_at[place]) > 0)
         c->max_at[place] = at;
-    c->nanos[place] |= t.fraction_digits > 6;
-    return kinds[place];
+    return kind;
 }
 
-static delim_kind infer_add_bool(delim_column *c, lb_str v)
+static inline delim_kind infer_add_bool(delim_column *c, lb_str v)
 {
-    bool yes = lb_str_is_nocase(v, "true");
+    bool yes;
 
-    if (!yes && !lb_str_is_nocase(v, "false"))
+    if (!delim_parse_bool(v, &yes))
         return DELIM_KIND_TEXT;
-    INFER_WIDEN(c, DELIM_KIND_BOOL, c->min_bool, c->max_bool, (uint8_t)yes);
+    if (c->seen[DELIM_KIND_BOOL]++ == 0)
+        c->min_bool = c->max_bool = yes;
+    c->min_bool &= yes; /* no branch on what is a matter of chance */
+    c->max_bool |= yes;
     return DELIM_KIND_BOOL;
 }
 
@@ -224,37 +279,123 @@ static bool infer_is_settled(const delim_column *c)
     return (seen & ~dates) != 0 && (seen & (seen - 1)) != 0;
 }
 
-/* The kind of a value shows in its first bytes: no text is parsed twice in vain. */
-static delim_kind infer_add_typed(delim_column *c, lb_str v, const delim_values *values)
+/* The kind of a value shows in its first bytes: no text is parsed twice in vain. Bytes behind a short one are read,
+ * too, which does no harm. */
+static delim_kind infer_add_other(delim_column *c, lb_str v, const delim_values *values)
 {
-    delim_kind kind = DELIM_KIND_TEXT;
+    char first = v.at[0] | 0x20;
 
-    if (v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':'))
-        kind = infer_add_instant(c, v);
-    if (kind == DELIM_KIND_TEXT && v.size != 0) {
-        char first = v.at[0] | 0x20;
-        kind = first == 't' || first == 'f' ? infer_add_bool(c, v) : infer_add_number(c, v, values);
-    }
+    if (v.size == 0)
+        return DELIM_KIND_TEXT;
+    if ((first == 't') | (first == 'f'))
+        return infer_add_bool(c, v);
+    delim_kind kind = v.size >= 8 && (v.at[4] == '-' || v.at[2] == ':') ? infer_add_instant(c, v) : DELIM_KIND_TEXT;
+    return kind != DELIM_KIND_TEXT ? kind : infer_add_number(c, v, values);
+}
+
+static inline void infer_settle(delim_column *c, delim_kind kind)
+{
     c->seen[DELIM_KIND_TEXT] += kind == DELIM_KIND_TEXT;
-    return kind;
+    if (__builtin_expect(c->seen[kind] == 1, 0))
+        c->settled = kind == DELIM_KIND_TEXT || infer_is_settled(c);
+}
+
+static void infer_add_unsettled(delim_column *c, lb_str v, bool quoted, const delim_values *values);
+
+/* Any value that is no plain number as it stands. Once trimmed it may be one: then it counts as quoted, which is not
+ * trimmed again. */
+static __attribute__((noinline)) void infer_add_any(delim_column *c, lb_str v, bool quoted, const delim_values *values)
+{
+    lb_str trimmed = delim_trim(v, quoted);
+
+    if (trimmed.size != v.size)
+        infer_add_unsettled(c, trimmed, true, values);
+    else
+        infer_settle(c, infer_add_other(c, trimmed, values));
+}
+
+/* A plain number that may widen the bounds, or is the first of its kind. It is read again: handing it over would cost
+ * all others the registers. */
+static __attribute__((noinline)) void infer_add_wider(delim_column *c, lb_str v, const delim_values *values)
+{
+    lb_plain n;
+
+    if (lb_plain_read(v.at, v.size, &n))
+        infer_settle(c, infer_add_plain(c, v, &n, values));
+}
+
+/* A number with a point in a column that has some: what lies well inside the bounds need not be known exactly. False:
+ * nothing is done. */
+static inline bool infer_add_inside(delim_column *c, lb_str v, const lb_plain *n, bool decimal)
+{
+    double f = lb_plain_estimate(n), margin = fabs(f) * (2 * LB_ESTIMATE_ERROR);
+
+    if (!(f - margin > c->min_f && f + margin < c->max_f) || n->digits > INT64_MAX ||
+        (decimal && !infer_is_inside_decimals(c, f)))
+        return false;
+    c->seen[DELIM_KIND_FLOAT]++;
+    if (decimal) {
+        c->points++;
+        c->whole_digits = LB_MAX(c->whole_digits, infer_whole_digits(n, v));
+        c->fraction_digits = LB_MAX(c->fraction_digits, n->fraction);
+    }
+    return true;
+}
+
+/* An integer in a column that has some. False: nothing is done. */
+static inline bool infer_add_further(delim_column *c, const lb_plain *n)
+{
+    int64_t i;
+
+    if (c->seen[DELIM_KIND_INT] == 0 || !lb_plain_integer(n, &i))
+        return false;
+    c->seen[DELIM_KIND_INT]++;
+    if (i < c->min_i)
+        c->min_i = i;
+    if (i > c->max_i)
+        c->max_i = i;
+    return true;
+}
+
+static __attribute__((noinline)) void infer_add_unsettled(delim_column *c, lb_str v, bool quoted,
+                                                          const delim_values *values)
+{
+    unsigned first = (unsigned char)v.at[0];
+    lb_plain n;
+
+    if (first - '-' > '9' - '-' || v.at[4] == '-' || v.at[2] == ':' || !lb_plain_read(v.at, v.size, &n))
+        infer_add_any(c, v, quoted, values);
+    else if (!(n.point ? infer_add_inside(c, v, &n, values->decimal) : infer_add_further(c, &n)))
+        infer_add_wider(c, v, values);
+}
+
+/* A value whose text bounds are seen to. What is called here is called last, so that no registers are saved. */
+static inline __attribute__((always_inline)) void infer_add(delim_column *c, lb_str v, bool quoted,
+                                                            const delim_values *values)
+{
+    if (quoted && v.size == 0) {
+        c->quoted_empty++;
+    } else if (c->settled || values->text) {
+        c->seen[DELIM_KIND_TEXT]++;
+        c->settled = true;
+    } else {
+        infer_add_unsettled(c, v, quoted, values);
+    }
+}
+
+static __attribute__((noinline)) void infer_add_bounds(delim_column *c, lb_str v, bool quoted,
+                                                       const delim_values *values)
+{
+    lb_text_bounds_add_padded(&c->text, v.at, v.size);
+    infer_add(c, v, quoted, values);
 }
 
 void delim_column_add(delim_column *c, lb_str value, bool quoted, const delim_values *values, bool stats)
 {
-    if (stats)
-        lb_text_bounds_add(&c->text, value.at, value.size);
-    if (quoted && value.size == 0) {
-        c->quoted_empty++;
-        return;
-    }
-    if (c->settled || values->text) {
-        c->seen[DELIM_KIND_TEXT]++;
-        c->settled = true;
-        return;
-    }
-    delim_kind kind = infer_add_typed(c, delim_trim(value, quoted), values);
-    if (c->seen[kind] == 1)
-        c->settled = kind == DELIM_KIND_TEXT || infer_is_settled(c);
+    if (stats && !lb_text_bounds_hold(&c->text, lb_text_prefix(value.at, value.size), value.size))
+        infer_add_bounds(c, value, quoted, values);
+    else
+        infer_add(c, value, quoted, values);
 }
 
 /* ---------------------------------------------------------------- merging */

@@ -27,7 +27,8 @@ typedef struct scan {
     struct ArrowSchema schema;
     size_t n_columns;
     scan_column *columns;
-    uint64_t left; /* rows still wanted */
+    uint64_t left;        /* rows still wanted */
+    const uint64_t *rows; /* the next of them; NULL: all from here on */
     size_t batch_rows;
     uint64_t batch_bytes; /* a batch ends behind the row that reaches them */
     uint64_t row_bits;    /* of a row of the wanted columns, their text not counted */
@@ -307,16 +308,34 @@ static lb_status scan_finish(scan *s, int64_t rows, struct ArrowArray *out, lb_e
     return scan_arrow(code, err);
 }
 
+/* The next wanted record; *got false at the end of the text. */
+static lb_status scan_record_next(scan *s, bool *got, lb_error *err)
+{
+    uint64_t passed;
+
+    if (s->rows != NULL) {
+        uint64_t between = *s->rows++ - s->records.row;
+        if (between != 0)
+            LB_TRY(delim_records_skip(&s->records, between, &passed, err));
+        *got = between == 0 || passed == between;
+        if (!*got)
+            return LB_OK;
+    }
+    return delim_records_next(&s->records, got, err);
+}
+
 static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
 {
     uint64_t row = s->records.row, border = lb_blocks_border(&s->r->known->blocks, row);
-    size_t want = (size_t)LB_MIN(LB_MIN(s->left, (uint64_t)s->batch_rows), border - row);
+    size_t want = (size_t)LB_MIN(s->left, (uint64_t)s->batch_rows);
 
+    if (s->rows == NULL)
+        want = (size_t)LB_MIN((uint64_t)want, border - row);
     LB_TRY(scan_reserve(s, want, err));
     s->bytes = 0;
     for (*rows = 0; *rows < want && s->bytes + scan_fixed_bytes(s, *rows) < s->batch_bytes; (*rows)++) {
         bool got;
-        LB_TRY(delim_records_next(&s->records, &got, err));
+        LB_TRY(scan_record_next(s, &got, err));
         if (!got) {
             s->at_end = true;
             break;
@@ -429,6 +448,18 @@ static void scan_settle_batch(scan *s, size_t most)
         s->batch_rows = (size_t)LB_MIN((uint64_t)s->batch_rows, LB_MAX(s->batch_bytes * 8 / s->row_bits, 1));
 }
 
+/* Rows of the range that lie before the end of the file. */
+static uint64_t scan_count(const lb_range *range, uint64_t total)
+{
+    uint64_t n = range->count;
+
+    if (range->rows == NULL)
+        return range->first >= total ? 0 : LB_MIN(n, total - range->first);
+    while (n > 0 && range->rows[n - 1] >= total)
+        n--;
+    return n;
+}
+
 static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
 {
     lb_reader *r = s->r;
@@ -445,10 +476,12 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
     LB_TRY(scan_columns(s, range, err));
     scan_settle_batch(s, range->batch_rows);
     if (r->known->total_rows != LB_ROWS_UNKNOWN)
-        s->left = range->first >= r->known->total_rows ? 0 : LB_MIN(s->left, r->known->total_rows - range->first);
+        s->left = scan_count(range, r->known->total_rows);
     if (s->left == 0)
         return LB_OK;
-    LB_TRY(delim_seek(r, range->first, range->chunk, &s->records, &there, err));
+    s->rows = range->rows;
+    uint64_t first = s->rows != NULL ? *s->rows : range->first;
+    LB_TRY(delim_seek(r, first, range->chunk, &s->records, &there, err));
     s->at_end = !there;
     return scan_check_end(s, err);
 }

@@ -257,10 +257,11 @@ void survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size)
 static lb_status survey_open_block(survey *s, lb_error *err)
 {
     const delim_scanner *scan = &s->records.scan;
-    survey_start start = { .first_row = s->rows,
-                           .before = delim_records_marked(&s->records),
-                           .first_line = delim_records_line(&s->records),
-                           .first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records)) };
+    survey_start start = { .first_row = s->rows, .before = delim_records_marked(&s->records) };
+
+    /* Asked for behind the mark: offsets are cheapest in ascending order. */
+    start.first_byte = lb_text_offset(&s->records.text, delim_records_position(&s->records));
+    start.first_line = delim_records_line(&s->records);
 
     if (s->records.text.encoding == NULL)
         survey_keep_bytes(&start, scan->data + scan->start, scan->size - scan->start);

@@ -49,7 +49,7 @@ static bool delim_refill(delim_scanner *s)
 /* Go on at a place where a record begins, or blank lines before one do. */
 static void delim_goto(delim_scanner *s, size_t at)
 {
-    s->after = at;
+    s->after = s->passed = at;
     if (s->n_blocks != 0 && at >= s->base && at < s->base + s->n_blocks * LB_FIND_BLOCK) {
         s->block = (at - s->base) / LB_FIND_BLOCK;
         s->mask = s->separators[s->block] & ~(uint64_t)0 << (at - s->base) % LB_FIND_BLOCK;
@@ -85,23 +85,21 @@ void delim_window(delim_scanner *s, const uint8_t *data, size_t size, bool end, 
     delim_goto(s, from);
 }
 
-/* Position of the next separator; s->limit where there is none. */
-static inline size_t delim_separator(delim_scanner *s)
+/* The next word of separators that is not empty, in s->mask; false: there are none before s->limit. */
+static inline bool delim_more_separators(delim_scanner *s)
 {
     while (s->mask == 0) {
         if (s->block + 1 < s->n_blocks)
             s->mask = s->separators[++s->block];
         else if (!delim_refill(s))
-            return s->limit;
+            return false;
     }
-    size_t at = s->base + s->block * LB_FIND_BLOCK + (size_t)__builtin_ctzll(s->mask);
-    s->mask &= s->mask - 1;
-    return at;
+    return true;
 }
 
 static lb_status delim_grow(delim_scanner *s, lb_error *err)
 {
-    size_t cap = s->cap_fields == 0 ? 64 : s->cap_fields * 2, bytes;
+    size_t cap = s->cap_fields == 0 ? 2 * LB_FIND_BLOCK : s->cap_fields * 2, bytes;
 
     if (!lb_mul_size(cap, sizeof *s->fields, &bytes) ||
         !lb_budget_take(s->budget, bytes - s->cap_fields * sizeof *s->fields))
@@ -141,7 +139,8 @@ static delim_field delim_quoted_field(const delim_scanner *s, size_t from, size_
     return (delim_field){ p, size, DELIM_QUOTED | DELIM_DIRTY };
 }
 
-static inline delim_field delim_field_of(const delim_scanner *s, size_t from, size_t to)
+/* A field that does not simply stand as it is. */
+static __attribute__((noinline)) delim_field delim_odd_field(const delim_scanner *s, size_t from, size_t to)
 {
     const delim_dialect *d = s->dialect;
 
@@ -149,6 +148,39 @@ static inline delim_field delim_field_of(const delim_scanner *s, size_t from, si
         return delim_quoted_field(s, from, to);
     bool dirty = from < s->dirty_to && d->escape >= 0 && memchr(s->data + from, d->escape, to - from) != NULL;
     return (delim_field){ s->data + from, to - from, dirty ? DELIM_DIRTY : 0 };
+}
+
+/* Take the fields that end in the word of separators at hand, up to a line end. *from moves behind each; gives where the record
+ * ends, s->limit where it goes on. There is room for as many fields as a word has bits. */
+static inline size_t delim_take_fields(delim_scanner *s, size_t *from)
+{
+    const uint8_t *data = s->data;
+    const int quote = s->dialect->quote;
+    const size_t width = s->dialect->delimiter_size, at = s->base + s->block * LB_FIND_BLOCK,
+                 odd_to = s->dialect->escape >= 0 ? s->dirty_to : 0;
+    const uint64_t breaks = s->breaks[s->block];
+    uint64_t mask = s->mask;
+    delim_field *field = s->fields + s->n_fields;
+    size_t begin = *from, end = s->limit;
+
+    do {
+        const size_t to = at + (size_t)__builtin_ctzll(mask);
+        if (__builtin_expect((int)data[begin] == quote || begin < odd_to, 0))
+            *field++ = delim_odd_field(s, begin, to);
+        else
+            *field++ = (delim_field){ data + begin, to - begin, 0 };
+        const uint64_t bit = mask & (0 - mask);
+        mask ^= bit;
+        if ((breaks & bit) != 0) {
+            end = to;
+            break;
+        }
+        begin = to + width;
+    } while (mask != 0);
+    s->mask = mask;
+    s->n_fields = (size_t)(field - s->fields);
+    *from = begin;
+    return end;
 }
 
 /* Behind the line end at `at`, or the end of the text. */
@@ -166,33 +198,47 @@ static inline size_t delim_pass_blank(const delim_scanner *s, size_t at)
     return at;
 }
 
+/* Separators before a record, of blank lines or of the LF of a CR LF, are dropped. */
+static void delim_drop_before(delim_scanner *s, size_t at)
+{
+    while (delim_more_separators(s)) {
+        size_t block_at = s->base + s->block * LB_FIND_BLOCK;
+        if (block_at + LB_FIND_BLOCK > at) {
+            if (block_at < at)
+                s->mask &= ~(uint64_t)0 << (at - block_at);
+            if (s->mask != 0)
+                return;
+        }
+        s->mask = 0;
+    }
+}
+
 lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err)
 {
-    size_t from = delim_pass_blank(s, s->after), to;
+    size_t from = delim_pass_blank(s, s->after), to = s->limit;
 
+    if (from != s->passed)
+        delim_drop_before(s, from);
+    s->passed = from;
     s->start = s->stop = s->after = from;
     s->n_fields = 0;
     *step = s->end ? DELIM_END : DELIM_MORE;
     if (from == s->size)
         return LB_OK;
-    do /* the line ends of blank lines are separators, too */
-        to = delim_separator(s);
-    while (to < from && to < s->limit);
-    for (;;) {
-        if (s->n_fields == s->cap_fields)
+    while (to == s->limit) {
+        if (s->cap_fields - s->n_fields < LB_FIND_BLOCK)
             LB_TRY(delim_grow(s, err));
-        if (to == s->limit && !s->end) {
-            *step = DELIM_MORE;
-            return LB_OK;
-        }
-        s->fields[s->n_fields++] = delim_field_of(s, from, to);
-        if (to == s->size || delim_is_break(s->data[to]))
+        if (!delim_more_separators(s)) {
+            if (!s->end)
+                return LB_OK;
+            s->fields[s->n_fields++] = delim_odd_field(s, from, s->size);
             break;
-        from = to + s->dialect->delimiter_size;
-        to = delim_separator(s);
+        }
+        to = delim_take_fields(s, &from);
     }
     s->stop = to;
     s->after = delim_pass_break(s, to);
+    s->passed = to + 1;
     *step = DELIM_RECORD;
     return LB_OK;
 }
@@ -247,6 +293,17 @@ static inline __attribute__((always_inline)) void delim_walk_fitting(delim_walk 
                                                                      uint64_t delimiters, uint64_t lines,
                                                                      size_t block_at)
 {
+    const uint64_t n = (uint64_t)__builtin_popcountll(ends);
+
+    /* One column, and no delimiter in sight: short records need no look at each. */
+    if (n > 1 && fit->width == 1 && (delimiters | w->n_delimiters) == 0 && n < w->want - w->passed) {
+        const unsigned last = 63 - (unsigned)__builtin_clzll(ends);
+        w->passed += n;
+        w->stop = block_at + last;
+        w->lines_at_stop = w->lines + (uint64_t)__builtin_popcountll(lines << (63 - last));
+        w->lines += (uint64_t)__builtin_popcountll(lines);
+        return;
+    }
     delim_walk_end(w, fit, ends, delimiters, lines, block_at);
     for (uint64_t more = ends & (ends - 1); more != 0 && !w->unfit && w->passed < w->want; more &= more - 1) {
         uint64_t passed = ends & ~more; /* those before the lowest of `more` */

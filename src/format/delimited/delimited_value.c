@@ -4,6 +4,30 @@
 #include "base/datetime.h"
 #include "format/delimited/delimited.h"
 
+#define VALUE_PLAIN_PRECISION 18
+
+static const uint64_t value_powers[VALUE_PLAIN_PRECISION + 1] = {
+    1,
+    10,
+    100,
+    1000,
+    10000,
+    100000,
+    1000000,
+    10000000,
+    100000000,
+    1000000000,
+    10000000000,
+    100000000000,
+    1000000000000,
+    10000000000000,
+    100000000000000,
+    1000000000000000,
+    10000000000000000,
+    100000000000000000,
+    1000000000000000000,
+};
+
 static int64_t value_unit(enum ArrowTimeUnit unit)
 {
     switch (unit) {
@@ -118,15 +142,20 @@ lb_status delim_target_of(const struct ArrowSchema *type, delim_target *out, lb_
 static bool value_parse_signed(const delim_target *t, lb_str v, delim_scalar *out)
 {
     unsigned bits = t->bytes * 8 - 1;
+    lb_plain n;
 
-    if (!lb_parse_int64(v.at, v.size, &out->i))
+    if (!(lb_plain_read(v.at, v.size, &n) && lb_plain_integer(&n, &out->i)) && !lb_parse_int64(v.at, v.size, &out->i))
         return false;
     return out->i >> bits == 0 || out->i >> bits == -1;
 }
 
 static bool value_parse_unsigned(const delim_target *t, lb_str v, delim_scalar *out)
 {
-    if (!lb_parse_uint64(v.at, v.size, &out->u))
+    lb_plain n;
+
+    if (lb_plain_read(v.at, v.size, &n) && !n.negative && !n.point)
+        out->u = n.digits;
+    else if (!lb_parse_uint64(v.at, v.size, &out->u))
         return false;
     return t->bytes == 8 || out->u >> (t->bytes * 8) == 0;
 }
@@ -159,14 +188,42 @@ static bool value_parse_days(lb_str v, delim_scalar *out)
 
 static bool value_parse_bool(lb_str v, delim_scalar *out)
 {
-    out->i = lb_str_is_nocase(v, "true");
-    return out->i != 0 || lb_str_is_nocase(v, "false");
+    bool yes;
+
+    if (!delim_parse_bool(v, &yes))
+        return false;
+    out->i = yes;
+    return true;
+}
+
+/* Decimals that fit int64; the rest is lb_parse_decimal's. */
+static bool value_parse_decimal(const delim_target *t, lb_str v, delim_scalar *out)
+{
+    lb_plain n;
+
+    if (t->precision > VALUE_PLAIN_PRECISION || !lb_plain_read(v.at, v.size, &n) || n.fraction > (unsigned)t->scale)
+        return lb_parse_decimal(v.at, v.size, t->precision, t->scale, &out->d);
+    uint64_t size, raise = value_powers[(unsigned)t->scale - n.fraction];
+    if (__builtin_mul_overflow(n.digits, raise, &size) || size >= value_powers[t->precision])
+        return false;
+    out->d = lb_i256_of(n.negative ? -(int64_t)size : (int64_t)size);
+    return true;
+}
+
+static inline bool value_read_double(lb_str v, double *out)
+{
+    lb_plain n;
+
+    if (!lb_plain_read(v.at, v.size, &n))
+        return lb_plain_exponent(v.at, v.size, out) || lb_parse_double(v.at, v.size, out);
+    *out = lb_plain_double(&n);
+    return true;
 }
 
 /* A float32's bounds are those of what is kept; what only a double holds does not fit. */
 static bool value_parse_double(const delim_target *t, lb_str v, delim_scalar *out)
 {
-    if (!lb_parse_double(v.at, v.size, &out->f))
+    if (!value_read_double(v, &out->f))
         return false;
     if (t->bytes == 8)
         return true;
@@ -188,7 +245,7 @@ bool delim_parse(const delim_target *t, lb_str v, delim_scalar *out)
     case DELIM_DOUBLE:
         return value_parse_double(t, v, out);
     case DELIM_DECIMAL:
-        return lb_parse_decimal(v.at, v.size, t->precision, t->scale, &out->d);
+        return value_parse_decimal(t, v, out);
     case DELIM_INSTANT:
         return value_parse_instant(t, v, out);
     case DELIM_DAYS:

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/datetime.h"
+
 #define VALUES_MOST 64
 
 /* Values are parted by `|`; one that begins with `@` is quoted. */
@@ -153,10 +155,24 @@ static size_t split(const char *text, value *out)
     }
 }
 
+/* A value with just the padding that is promised, which holds what it likes. */
+static char *padded(const value *v)
+{
+    static unsigned turn;
+    char *copy = malloc(v->size + DELIM_VALUE_PADDING);
+
+    assert_non_null(copy);
+    memcpy(copy, v->at, v->size);
+    for (size_t i = 0; i < DELIM_VALUE_PADDING; i++)
+        copy[v->size + i] = "5.-e:0 \xff"[turn++ % 8];
+    return copy;
+}
+
 static void add(delim_column *c, const value *v, const delim_values *values, bool stats)
 {
     const delim_dialect d = { .delimiter = { ',' }, .delimiter_size = 1, .quote = '"', .escape = -1 };
-    delim_field field = { (const uint8_t *)v->at, v->size, v->quoted ? DELIM_QUOTED : 0 };
+    char *bytes = padded(v);
+    delim_field field = { (const uint8_t *)bytes, v->size, v->quoted ? DELIM_QUOTED : 0 };
     delim_value read;
     lb_error err = LB_ERROR_INIT;
 
@@ -166,6 +182,7 @@ static void add(delim_column *c, const value *v, const delim_values *values, boo
         c->nulls++;
     else
         delim_column_add(c, read.text, read.quoted, values, stats);
+    free(bytes);
 }
 
 static void add_all(delim_column *c, const value *v, size_t n, const delim_values *values)
@@ -498,6 +515,247 @@ static void infer_pieces_make_the_whole(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- value by value */
+
+/* The rules without any short way: the oracle of delim_column_add. */
+static void plain_add_float(delim_column *c, const lb_number *n)
+{
+    bool first = c->seen[DELIM_KIND_FLOAT]++ == c->nans;
+
+    c->nans += isnan(n->f) != 0;
+    if (!isnan(n->f) && (first || delim_less(n->f, c->min_f)))
+        c->min_f = n->f;
+    if (!isnan(n->f) && (first || delim_less(c->max_f, n->f)))
+        c->max_f = n->f;
+}
+
+#define PLAIN_WIDEN(c, kind, min, max, value)                       \
+    do {                                                            \
+        bool none = (c)->seen[kind]++ == 0;                         \
+        (c)->min = none || (value) < (c)->min ? (value) : (c)->min; \
+        (c)->max = none || (value) > (c)->max ? (value) : (c)->max; \
+    } while (0)
+
+static bool instant_below(struct delim_instant a, struct delim_instant b)
+{
+    return a.seconds < b.seconds || (a.seconds == b.seconds && a.nanos < b.nanos);
+}
+
+static delim_kind plain_add_instant(delim_column *c, int place, const lb_datetime *t)
+{
+    struct delim_instant at = { t->seconds, t->nanos };
+    bool none = c->seen[DELIM_KIND_TIME + (delim_kind)place]++ == 0;
+
+    c->min_at[place] = none || instant_below(at, c->min_at[place]) ? at : c->min_at[place];
+    c->max_at[place] = none || instant_below(c->max_at[place], at) ? at : c->max_at[place];
+    c->nanos[place] |= t->fraction_digits > 6;
+    return DELIM_KIND_TIME + (delim_kind)place;
+}
+
+static bool plain_add_datetime(delim_column *c, lb_str v)
+{
+    lb_datetime t;
+
+    switch (lb_datetime_parse(v.at, v.size, &t)) {
+    case LB_DATE:
+        PLAIN_WIDEN(c, DELIM_KIND_DATE, min_date, max_date, t.days);
+        return true;
+    case LB_TIME:
+        return plain_add_instant(c, 0, &t) == DELIM_KIND_TIME;
+    case LB_TIMESTAMP:
+        return plain_add_instant(c, 1, &t) == DELIM_KIND_TIMESTAMP;
+    case LB_TIMESTAMP_UTC:
+        return plain_add_instant(c, 2, &t) == DELIM_KIND_UTC;
+    default:
+        return false;
+    }
+}
+
+static void plain_add_value(delim_column *c, lb_str v)
+{
+    lb_number n;
+    uint8_t yes = lb_str_is_nocase(v, "true");
+
+    if (yes || lb_str_is_nocase(v, "false")) {
+        PLAIN_WIDEN(c, DELIM_KIND_BOOL, min_bool, max_bool, yes);
+        return;
+    }
+    if (plain_add_datetime(c, v))
+        return;
+    switch (lb_number_parse(v.at, v.size, &n)) {
+    case LB_NUMBER_INT:
+        PLAIN_WIDEN(c, DELIM_KIND_INT, min_i, max_i, n.i);
+        break;
+    case LB_NUMBER_UINT:
+        PLAIN_WIDEN(c, DELIM_KIND_UINT, min_u, max_u, n.u);
+        break;
+    case LB_NUMBER_BIG:
+        c->seen[DELIM_KIND_BIG]++;
+        break;
+    case LB_NUMBER_FLOAT:
+        plain_add_float(c, &n);
+        break;
+    case LB_NOT_A_NUMBER:
+        c->seen[DELIM_KIND_TEXT]++;
+        break;
+    }
+}
+
+/* Settled is a column as soon as the values of two of its kinds meet in text only. */
+static bool plain_is_settled(const delim_column *c)
+{
+    const uint64_t *s = c->seen;
+    bool numbers = s[DELIM_KIND_INT] != 0 || s[DELIM_KIND_UINT] != 0 || s[DELIM_KIND_FLOAT] != 0;
+    bool days = s[DELIM_KIND_DATE] != 0 || s[DELIM_KIND_TIMESTAMP] != 0;
+    int sorts = numbers + days + (s[DELIM_KIND_BOOL] != 0) + (s[DELIM_KIND_BIG] != 0) + (s[DELIM_KIND_TIME] != 0) +
+                (s[DELIM_KIND_UTC] != 0);
+
+    return s[DELIM_KIND_TEXT] != 0 || sorts > 1 || (s[DELIM_KIND_UINT] != 0 && s[DELIM_KIND_FLOAT] != 0);
+}
+
+static void plain_add(delim_column *c, const value *v)
+{
+    lb_str text = { v->at, v->size };
+
+    if (v->size == 0 && !v->quoted) {
+        c->nulls++;
+        return;
+    }
+    lb_text_bounds_add(&c->text, v->at, v->size);
+    if (v->size == 0)
+        c->quoted_empty++;
+    else if (c->settled)
+        c->seen[DELIM_KIND_TEXT]++;
+    else
+        plain_add_value(c, delim_trim(text, v->quoted));
+    c->settled = plain_is_settled(c);
+}
+
+static size_t print_any(char *out, size_t cap, unsigned sort)
+{
+    uint64_t r = random_below(UINT64_MAX), wide = r << 11 ^ random_below(2048);
+    int64_t i = (int64_t)wide >> random_below(64);
+    double f = (double)(int64_t)(wide >> random_below(40)) / (double)(1 + random_below(100000));
+    int n;
+
+    switch (sort) {
+    case 0:
+        n = snprintf(out, cap, "%lld", (long long)i);
+        break;
+    case 1:
+        n = snprintf(out, cap, "%.*f", (int)random_below(10), f / (double)(1 + random_below(UINT32_MAX)));
+        break;
+    case 2:
+        n = snprintf(out, cap, "%.*g", (int)random_below(18), f);
+        break;
+    case 3:
+        n = snprintf(out, cap, "%04u-%02u-%02u", (unsigned)random_below(3000), (unsigned)random_below(13),
+                     (unsigned)random_below(32));
+        break;
+    case 4:
+        n = snprintf(out, cap, "2020-0%u-0%uT%02u:%02u:%02u.%u%s", (unsigned)random_below(10),
+                     (unsigned)random_below(10), (unsigned)random_below(25), (unsigned)random_below(60),
+                     (unsigned)random_below(60), (unsigned)(r % 10000000), r & 1 ? "" : "Z");
+        break;
+    case 5:
+        n = snprintf(out, cap, "%02u:%02u:%02u", (unsigned)random_below(25), (unsigned)random_below(60),
+                     (unsigned)random_below(60));
+        break;
+    case 6:
+        n = snprintf(out, cap, "%s",
+                     ((const char *[]){ "true", "false", "TRUE", "False", "tRUE", "trve", "false " })[r % 7]);
+        break;
+    case 7:
+        n = snprintf(out, cap, "%llu", (unsigned long long)wide);
+        break;
+    default:
+        n = snprintf(out, cap, "%s",
+                     ((const char *[]){ "", "-", "abc", " 12", "-0", "nan", "-inf", "1e5 ", "0.0", "-0.0" })[r % 10]);
+        break;
+    }
+    return (size_t)n;
+}
+
+/* Mostly values of one sort, some of which lack a byte or have a wrong one. */
+static value random_value(char *out, size_t cap, unsigned sort, uint64_t strange)
+{
+    bool odd = random_below(strange) == 0;
+    value v = { out, print_any(out, cap, odd ? (unsigned)random_below(9) : sort), random_below(20) == 0 };
+
+    if (odd && v.size != 0 && random_below(2) == 0)
+        out[random_below(v.size)] = "0123456789.-+eE: T"[random_below(18)];
+    if (odd && random_below(4) == 0)
+        v.size = random_below(v.size + 1);
+    return v;
+}
+
+static void assert_same_state(const delim_column *a, const delim_column *b)
+{
+    lb_buf x, y;
+    lb_error err = LB_ERROR_INIT;
+
+    lb_buf_init(&x, NULL);
+    lb_buf_init(&y, NULL);
+    assert_int_equal(delim_state_add(&x, a, &err), LB_OK);
+    assert_int_equal(delim_state_add(&y, b, &err), LB_OK);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.data, y.data, x.size);
+    lb_buf_free(&x);
+    lb_buf_free(&y);
+}
+
+static void infer_short_ways_change_nothing(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 40000; turn++) {
+        const delim_values values = { .decimal = false };
+        const uint64_t stranges[] = { 2, 20, 200, UINT64_MAX };
+        uint64_t strange = stranges[random_below(4)];
+        unsigned sort = (unsigned)random_below(9);
+        delim_column plain, c;
+        delim_column_init(&plain);
+        delim_column_init(&c);
+        for (int i = 0; i < 40; i++) {
+            char text[400];
+            value v = random_value(text, sizeof text, sort, strange);
+            plain_add(&plain, &v);
+            add(&c, &v, &values, true);
+        }
+        assert_same_state(&plain, &c);
+    }
+}
+
+/* Decimal bounds, also those that a double cannot tell apart: as integers of the last place. */
+static void infer_decimals_are_exact(void **state)
+{
+    lb_arena arena;
+
+    (void)state;
+    for (int turn = 0; turn < 20000; turn++) {
+        const delim_values values = { .decimal = true };
+        int64_t base = (int64_t)(random_below(UINT64_MAX) << 8) >> random_below(60), min = INT64_MAX, max = INT64_MIN;
+        delim_column c;
+        lb_str low, high;
+        lb_error err = LB_ERROR_INIT;
+        delim_column_init(&c);
+        lb_arena_init(&arena, NULL);
+        for (int i = 0; i < 30; i++) {
+            int64_t n = base / 4 + (int64_t)random_below(i % 2 == 0 ? 100 : 10000) - 50;
+            char text[64];
+            size_t size = lb_print_decimal(lb_i256_of(n), 3, text);
+            value v = { text, size, false };
+            add(&c, &v, &values, true);
+            min = LB_MIN(min, n);
+            max = LB_MAX(max, n);
+        }
+        lb_colstat s = stats_of(&c, &values, &arena);
+        assert_int_equal(delim_decimal_bytes(lb_i256_of(min), 38, &arena, &low, &err), LB_OK);
+        assert_int_equal(delim_decimal_bytes(lb_i256_of(max), 38, &arena, &high, &err), LB_OK);
+        assert_true(lb_str_equal(s.min_b, low) && lb_str_equal(s.max_b, high));
+        lb_arena_free(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +766,8 @@ int main(void)
         cmocka_unit_test(infer_float_bounds),
         cmocka_unit_test(infer_decimal_bounds),
         cmocka_unit_test(infer_pieces_make_the_whole),
+        cmocka_unit_test(infer_short_ways_change_nothing),
+        cmocka_unit_test(infer_decimals_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

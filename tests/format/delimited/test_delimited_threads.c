@@ -91,7 +91,8 @@ static size_t put_value(const style *s, unsigned kind, char *out)
         (void)snprintf(value, sizeof value, "2024-%02u-%02u", a % 12 + 1, b + 1);
         break;
     case 3:
-        (void)snprintf(value, sizeof value, "2024-01-%02u %02u:00:0%u%s", b + 1, a % 24, a % 10, a % 7 == 0 ? ".25" : "");
+        (void)snprintf(value, sizeof value, "2024-01-%02u %02u:00:0%u%s", b + 1, a % 24, a % 10,
+                       a % 7 == 0 ? ".25" : "");
         break;
     case 4:
         (void)snprintf(value, sizeof value, "%s", a % 2 == 0 ? "true" : "False");
@@ -236,8 +237,10 @@ static void check_file(const char *text, size_t size)
 {
     static const size_t parts[] = { 64, 100, 257, 1024, 4096 };
     static const unsigned threads[] = { 2, 7 };
+    static const size_t chunks[] = { 0, 64, 1000 };
     const uint64_t strides[] = { 1, 7, 100, 5000 };
     lb_survey_options how = { .stride = strides[random_below(4)],
+                              .chunk = chunks[random_below(3)],
                               .keep_state = random_below(2) == 0,
                               .stats = random_below(4) == 0 ? LB_STATS_OFF : LB_STATS_ALL };
     lb_read_options *o = NULL;
@@ -307,10 +310,124 @@ static void threads_hard_files(void **state)
         check_file(text, 6000);
 }
 
+static void check_part(const char *text, size_t size, const lb_read_options *o, lb_survey_options how, surveyed *one)
+{
+    lb_store *store;
+    surveyed many;
+
+    assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+    survey(store, 1, o, how, one);
+    survey(store, 3, o, how, &many);
+    same_survey(one, &many);
+    survey_free(&many);
+    lb_store_close(store);
+}
+
+/* A part ends behind the first bytes of a record, before which a window with such a delimiter is not decided. */
+static void threads_long_delimiter(void **state)
+{
+    static char text[FILE_MOST];
+    lb_survey_options how = { .stride = 7, .stats = LB_STATS_OFF, .chunk = 64 };
+    lb_read_options *o = NULL;
+    size_t size = put(text, "a|||b\n");
+    surveyed one;
+
+    (void)state;
+    for (int i = 0; i < 400; i++)
+        size += put(text + size, i % 3 == 0 ? "1|||2\n" : i % 5 == 0 ? "\n\nx|||\n" : "12345|||67890\n");
+    assert_int_equal(lb_read_options_new(&o, NULL), LB_OK);
+    assert_int_equal(lb_read_options_set(o, "delimiter", "|||", NULL), LB_OK);
+    for (how.part = 40; how.part < 120; how.part++)
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(lb_read_options_set(o, "types", k == 0 ? "text" : "auto", NULL), LB_OK);
+            check_part(text, size, o, how, &one);
+            assert_int_equal(one.entry.total_rows, 400);
+            survey_free(&one);
+        }
+    /* Records so short that several end where the window is not decided. */
+    size = put(text, "a\n");
+    for (int i = 0; i < 500; i++)
+        size += put(text + size, i % 7 == 0 ? "\n1\n" : "2\n");
+    for (how.part = 40; how.part < 50; how.part++) {
+        check_part(text, size, o, how, &one);
+        assert_int_equal(one.entry.total_rows, 500);
+        survey_free(&one);
+    }
+    lb_read_options_free(o);
+}
+
+/* The last part that is read so ends within the CR LF of a blank line, behind as many records as are passed at a time. */
+static void threads_line_end_cut(void **state)
+{
+    static char text[FILE_MOST];
+    const lb_survey_options how = { .stride = 100, .stats = LB_STATS_ALL, .chunk = 64, .part = 3 * 1024 + 1 };
+    size_t size = put(text, "a\r\n");
+    lb_read_options *o = NULL;
+    surveyed one;
+
+    (void)state;
+    for (int i = 0; i < 1024; i++)
+        size += put(text + size, "1\r\n");
+    size += put(text + size, "\r\n1\r\n1,2\r\n");
+    for (int i = 0; i < 1500; i++)
+        size += put(text + size, "1\r\n");
+    assert_int_equal(lb_read_options_new(&o, NULL), LB_OK);
+    check_part(text, size, o, how, &one);
+    assert_int_equal(one.status, LB_CORRUPT);
+    assert_int_equal(one.err.row, 1025);
+    assert_int_equal(one.err.line, 1028);
+    survey_free(&one);
+    lb_read_options_free(o);
+}
+
+static uint64_t most_used;
+
+static void watch_memory(void *user, const uint8_t *bytes, size_t size)
+{
+    lb_context *cx = user;
+
+    (void)bytes;
+    (void)size;
+    most_used = LB_MAX(most_used, cx->budget.used);
+}
+
+/* Parts leave memory to those who read other files. */
+static void threads_leave_memory(void **state)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = 7, .memory_limit = 160000 };
+    static char text[FILE_MOST * 8];
+    lb_survey_options how = { .stride = 1000, .chunk = 64, .tap = watch_memory };
+    lb_context *cx;
+    lb_reader *reader;
+    lb_store *store;
+    size_t size = put(text, "a,b\n");
+
+    (void)state;
+    while (size < sizeof text - 100)
+        size += put(text + size, "12345,67890\n");
+    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+    assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+    how.tap_user = cx;
+    for (how.part = 1024; how.part < 2 * FILE_MOST; how.part *= 2) {
+        lb_entry entry = { 0 };
+        lb_arena arena;
+        lb_arena_init(&arena, NULL);
+        assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, NULL, NULL, &reader, NULL), LB_OK);
+        assert_int_equal(lb_format_csv.survey(reader, &how, &arena, &entry, NULL), LB_OK);
+        assert_int_equal(entry.total_rows, (size - 4) / 12);
+        lb_format_csv.close(reader);
+        lb_arena_free(&arena);
+    }
+    assert_true(most_used < options.memory_limit / 2);
+    lb_store_close(store);
+    lb_context_free(cx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_random_files),
+        cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
+        cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
         cmocka_unit_test(threads_hard_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

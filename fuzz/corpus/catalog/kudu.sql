@@ -1,0 +1,1 @@
+create table k (id bigint primary key, n string) partition by hash (id) partitions 3 stored as kudu; create table i (a int) stored by iceberg;

@@ -1,0 +1,1 @@
+select ((((((a, b -> 'c', x[1:2]::int[]; create table t (a int check (b; stored as x ( ; explain with a as (

@@ -1,0 +1,353 @@
+#include "format/portions.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/pool.h"
+
+#define PARTS_BYTES ((size_t)4 << 20)
+#define PARTS_READ ((size_t)256 << 10)
+#define PARTS_A_THREAD 2 /* parts at hand for every thread, and one more */
+#define PARTS_OF_LEFT 4  /* all of them may take one part in so many of the memory that is left */
+
+typedef enum part_state {
+    PART_FREE,
+    PART_AT_WORK, /* some thread has it */
+    PART_WALKED,  /* 1 is done */
+    PART_AGAIN,   /* its records begin at `from`: 1 is to be done again */
+    PART_PLACED,  /* 2 is done */
+    PART_DONE     /* 3 is done */
+} part_state;
+
+typedef struct parts_slot {
+    lb_portion part;
+    part_state state;
+    bool odd;
+} parts_slot;
+
+typedef struct parts {
+    lb_context *cx;
+    lb_store *store;
+    const lb_portions_work *work;
+    void *user;
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    parts_slot *slots;
+    size_t n_slots, n_open;
+    uint64_t at, size; /* of part 0; of each */
+    uint64_t count;
+    uint64_t begun, placed, joined; /* so many parts were */
+    uint64_t stop;                  /* no part from here on is wanted */
+    bool joining;
+    lb_status status; /* of what no other way of reading would mend */
+    lb_error error;
+    lb_portions_place behind; /* the parts that were placed */
+    lb_portions_place left;   /* behind those that were joined */
+} parts;
+
+static parts_slot *parts_at(parts *all, uint64_t index)
+{
+    return &all->slots[index % all->n_slots];
+}
+
+/* ---------------------------------------------------------------- a part's bytes */
+
+bool lb_portion_fill(lb_portion *p, size_t size)
+{
+    while (p->filled < size) {
+        size_t want = LB_MIN(size - p->filled, PARTS_READ), got;
+        if (lb_buf_reserve(&p->bytes, size - p->filled + LB_TEXT_PADDING, NULL) != LB_OK ||
+            lb_check_cancel(p->cx, NULL) != LB_OK)
+            return false;
+        uint8_t *to = p->bytes.data + p->bytes.size;
+        if (lb_store_read(p->store, p->at + p->filled, to, want, &got, NULL) != LB_OK || got == 0)
+            return false;
+        p->filled += got;
+        p->bytes.size += got;
+        memset(to + got, 0, LB_TEXT_PADDING);
+    }
+    return true;
+}
+
+uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to)
+{
+    const uint8_t *bytes = lb_portion_data(p) + from;
+
+    return lb_count_lines(bytes, to - from, bytes[-1] == '\r');
+}
+
+size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size)
+{
+    const uint8_t *data = lb_portion_data(p);
+
+    while (at < size && (data[at] == '\n' || data[at] == '\r'))
+        at++;
+    return at < size ? at : LB_PORTION_UNKNOWN;
+}
+
+static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
+{
+    lb_portion *p = &slot->part;
+    size_t got;
+
+    p->at = all->at + index * all->size;
+    p->size = (size_t)all->size;
+    p->filled = 0;
+    p->bytes.size = 0;
+    slot->odd = false;
+    if (lb_buf_reserve(&p->bytes, 1 + p->size + LB_MIN(p->size, PARTS_READ) + LB_TEXT_PADDING, NULL) != LB_OK)
+        return false;
+    p->bytes.data[0] = '\n';
+    p->bytes.size = 1;
+    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->bytes.data, 1, &got, NULL) != LB_OK || got != 1))
+        return false;
+    return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
+}
+
+static bool part_walk(const parts *all, lb_portion *p)
+{
+    p->rows = p->lines = 0;
+    p->to = p->last_after = p->from;
+    if (p->from == LB_PORTION_UNKNOWN)
+        return false;
+    return p->from >= p->size ? lb_portion_fill(p, p->size) : all->work->walk(all->user, p);
+}
+
+/* ---------------------------------------------------------------- placing */
+
+/* The part's records begin at `from`, if they begin where those before it end; blank lines may lie between. True: they do, or
+ * where they begin cannot be told. */
+static bool parts_place(parts *all, parts_slot *slot)
+{
+    lb_portion *p = &slot->part;
+    size_t at = (size_t)LB_MIN(all->behind.offset - p->at, (uint64_t)p->filled),
+           from = lb_portion_pass_breaks(p, at, p->filled);
+
+    if (from == LB_PORTION_UNKNOWN) {
+        slot->odd = true;
+        return true;
+    }
+    if (from != p->from) {
+        p->from = from;
+        return false;
+    }
+    p->first_row = all->behind.row;
+    p->first_line = all->behind.line + lb_portion_lines(p, at, from);
+    return true;
+}
+
+/* Place what can be placed; the lock is held. */
+static void parts_place_all(parts *all)
+{
+    while (all->placed < all->begun && all->placed < all->stop) {
+        parts_slot *slot = parts_at(all, all->placed);
+        const lb_portion *p = &slot->part;
+        if (slot->state != PART_WALKED)
+            return;
+        if (!parts_place(all, slot)) {
+            slot->state = PART_AGAIN;
+            return;
+        }
+        if (slot->odd) {
+            all->stop = all->placed;
+            return;
+        }
+        all->behind.row += p->rows;
+        all->behind.line = p->first_line + p->lines;
+        all->behind.offset = p->at + p->to;
+        slot->state = PART_PLACED;
+        all->placed++;
+    }
+}
+
+/* ---------------------------------------------------------------- sharing out the work */
+
+/* Do a step on a part without the lock. */
+#define PARTS_UNLOCKED(all, step)           \
+    do {                                    \
+        pthread_mutex_unlock(&(all)->lock); \
+        step;                               \
+        pthread_mutex_lock(&(all)->lock);   \
+    } while (0)
+
+static lb_status parts_join(parts *all, lb_portion *p, lb_error *err)
+{
+    LB_TRY(lb_check_cancel(all->cx, err));
+    LB_TRY(all->work->join(all->user, p, all->left.after, err));
+    all->left.row = p->first_row + p->rows;
+    all->left.line = p->first_line + p->lines;
+    all->left.offset = p->at + p->to;
+    if (p->rows != 0)
+        all->left.after = p->at + p->last_after;
+    return LB_OK;
+}
+
+static bool parts_try_join(parts *all)
+{
+    parts_slot *slot = parts_at(all, all->joined);
+    lb_error err = LB_ERROR_INIT;
+    lb_status status;
+
+    if (all->joining || all->joined >= all->placed || all->joined >= all->stop || slot->state != PART_DONE)
+        return false;
+    all->joining = true;
+    PARTS_UNLOCKED(all, status = parts_join(all, &slot->part, &err));
+    all->joining = false;
+    if (status != LB_OK) {
+        all->stop = all->joined;
+        all->status = status;
+        all->error = err;
+        return true;
+    }
+    slot->state = PART_FREE;
+    all->joined++;
+    return true;
+}
+
+static bool parts_try_values(parts *all)
+{
+    for (uint64_t i = all->joined; i < all->placed && i < all->stop; i++) {
+        parts_slot *slot = parts_at(all, i);
+        bool good;
+        if (slot->state != PART_PLACED)
+            continue;
+        slot->state = PART_AT_WORK;
+        PARTS_UNLOCKED(all, good = all->work->values(all->user, &slot->part));
+        slot->state = PART_DONE;
+        if (!good)
+            all->stop = LB_MIN(all->stop, i);
+        return true;
+    }
+    return false;
+}
+
+static void parts_walk(parts *all, parts_slot *slot)
+{
+    bool good;
+
+    PARTS_UNLOCKED(all, good = part_walk(all, &slot->part));
+    slot->odd = !good;
+    slot->state = PART_WALKED;
+    parts_place_all(all);
+}
+
+static bool parts_try_again(parts *all)
+{
+    parts_slot *slot = parts_at(all, all->placed);
+
+    if (all->placed >= all->begun || all->placed >= all->stop || slot->state != PART_AGAIN)
+        return false;
+    slot->state = PART_AT_WORK;
+    parts_walk(all, slot);
+    return true;
+}
+
+static bool parts_try_walk(parts *all)
+{
+    const uint64_t index = all->begun;
+    parts_slot *slot = parts_at(all, index);
+    bool good;
+
+    if (index >= all->count || index >= all->stop || index - all->joined >= all->n_slots || slot->state != PART_FREE)
+        return false;
+    all->begun++;
+    slot->state = PART_AT_WORK;
+    PARTS_UNLOCKED(all, good = part_begin(all, slot, index));
+    if (!good) {
+        all->stop = LB_MIN(all->stop, index);
+        slot->state = PART_DONE;
+        return true;
+    }
+    PARTS_UNLOCKED(all, slot->part.from = all->work->guess(all->user, &slot->part));
+    parts_walk(all, slot);
+    return true;
+}
+
+static void parts_work(lb_crew *crew, void *user)
+{
+    parts *all = user;
+
+    pthread_mutex_lock(&all->lock);
+    while (all->joined < LB_MIN(all->count, all->stop)) {
+        lb_crew_call(crew);
+        if (parts_try_join(all) || parts_try_again(all) || parts_try_values(all) || parts_try_walk(all))
+            pthread_cond_broadcast(&all->turn);
+        else
+            pthread_cond_wait(&all->turn, &all->lock);
+    }
+    pthread_cond_broadcast(&all->turn);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* ---------------------------------------------------------------- beginning and ending */
+
+/* Parts that are held at a time. Others read files beside this one, whose small needs would be refused. */
+static size_t parts_held(const parts *all)
+{
+    const lb_budget *budget = &all->cx->budget;
+    const uint64_t wanted = LB_MIN((uint64_t)all->cx->threads * PARTS_A_THREAD + 1, all->count),
+                   each = 2 * LB_MIN(all->size, UINT64_MAX / 2), /* a record may go on behind its part */
+        left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);
+
+    return (size_t)LB_MIN(wanted, left / PARTS_OF_LEFT / each);
+}
+
+static lb_status parts_open(parts *all, lb_error *err)
+{
+    all->slots = calloc(all->n_slots, sizeof *all->slots);
+    if (all->slots == NULL)
+        return lb_fail_nomem(err);
+    for (; all->n_open < all->n_slots; all->n_open++) {
+        lb_portion *p = &all->slots[all->n_open].part;
+        p->store = all->store;
+        p->cx = all->cx;
+        lb_buf_init(&p->bytes, &all->cx->budget);
+        LB_TRY(all->work->open(all->user, p, err));
+    }
+    return LB_OK;
+}
+
+static void parts_close(parts *all)
+{
+    for (size_t i = 0; i < all->n_open; i++) {
+        lb_buf_free(&all->slots[i].part.bytes);
+        all->work->close(all->user, &all->slots[i].part);
+    }
+    free(all->slots);
+}
+
+lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
+                           lb_portions_place *place, bool *odd, lb_error *err)
+{
+    parts all = { .cx = cx,
+                  .store = store,
+                  .work = work,
+                  .user = user,
+                  .at = place->offset,
+                  .size = part_bytes != 0 ? part_bytes : PARTS_BYTES,
+                  .stop = UINT64_MAX,
+                  .behind = *place,
+                  .left = *place,
+                  .error = LB_ERROR_INIT };
+
+    *odd = false;
+    all.count = place->offset < store->size ? (store->size - place->offset - 1) / all.size : 0;
+    all.n_slots = parts_held(&all);
+    if (all.n_slots < 2 || !lb_threads_free(cx))
+        return LB_OK;
+    lb_status status = parts_open(&all, err);
+    if (status == LB_OK) {
+        pthread_mutex_init(&all.lock, NULL);
+        pthread_cond_init(&all.turn, NULL);
+        lb_run_crew(cx, parts_work, &all);
+        pthread_mutex_destroy(&all.lock);
+        pthread_cond_destroy(&all.turn);
+        *odd = all.stop < all.count;
+        *place = all.left;
+        status = all.status;
+        if (status != LB_OK && err != NULL)
+            *err = all.error;
+    }
+    parts_close(&all);
+    return status;
+}

@@ -1,0 +1,90 @@
+/* One text file by several threads. The file is cut into parts of equal size; a part's records are those that begin in it.
+ *
+ *   1. walking   Each part is read by some thread, which does not know in what state the part begins. It guesses where the first
+ *                record begins, and walks the records from there.
+ *   2. placing   In order of the parts: the records of a part are right when they begin where those of the part before it end,
+ *                for the same bytes from the same beginning give the same records. Where a part began elsewhere it is walked
+ *                again, from the right place. Now its first row and line are known.
+ *   3. values    The values of the part are taken in, by any thread.
+ *   4. joining   In order again, what was taken in is put together.
+ *
+ * So a wrong guess costs time and nothing else, and the outcome is that of reading record by record. A part that holds
+ * something odd (a record that does not fit, invalid text, a record that does not end) ends all this: the rows before it are
+ * joined, and the rest is left to that way of reading, which has the words for it. So is what follows the last whole part. */
+#ifndef LB_FORMAT_PORTIONS_H
+#define LB_FORMAT_PORTIONS_H
+
+#include "base/buf.h"
+#include "base/context.h"
+#include "io/store.h"
+#include "io/text.h"
+
+/* Bytes looked at for a guess are at hand before it is asked for. */
+#define LB_PORTION_GUESS_BYTES ((size_t)64 << 10)
+#define LB_PORTION_UNKNOWN SIZE_MAX
+
+typedef struct lb_portion {
+    lb_store *store;
+    lb_context *cx;
+    uint64_t at;   /* offset in the store */
+    size_t size;   /* records that begin in so many bytes are the part's */
+    lb_buf bytes;  /* private: a byte of lead, then what lb_portion_data gives */
+    size_t filled; /* bytes read from `at` on; may pass `size`, for the last record goes on behind it */
+    void *own;     /* the format's */
+
+    /* Positions count from `at`. */
+    size_t from;                    /* where the first record begins */
+    size_t to;                      /* behind the records, and behind line ends that follow them up to `size` */
+    size_t last_after;              /* behind the last record */
+    uint64_t rows, lines;           /* between them */
+    uint64_t first_row, first_line; /* of `from`; known from step 3 on */
+} lb_portion;
+
+/* The part's bytes; [-1] is the byte before it, a line end for the first part. LB_TEXT_PADDING zero bytes follow what was read. */
+static inline const uint8_t *lb_portion_data(const lb_portion *p)
+{
+    return p->bytes.data + 1;
+}
+
+/* Read on until `size` bytes from `at` on are there. False: that cannot be had. Moves lb_portion_data. */
+bool lb_portion_fill(lb_portion *p, size_t size);
+
+/* Physical lines that end between two positions; CR LF is one line end, also where it was cut. */
+uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to);
+
+/* `at`, or the first byte behind it that ends no line; LB_PORTION_UNKNOWN: none before `size`. */
+size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size);
+
+/* What a format does. All but `join` are called by several threads at once, each with another part. */
+typedef struct lb_portions_work {
+    /* Make and free what a part needs of the format's own; parts are used again for later places of the file. */
+    lb_status (*open)(void *user, lb_portion *p, lb_error *err);
+    void (*close)(void *user, lb_portion *p);
+
+    /* Where the part's first record is likely to begin; LB_PORTION_UNKNOWN: cannot tell. */
+    size_t (*guess)(void *user, const lb_portion *p);
+
+    /* Walk the records that begin in the part, from `from` on: sets to, last_after, rows, lines, and reads on as needed. All text
+     * between `from` and `to` must be valid. False: something odd stands there. */
+    bool (*walk)(void *user, lb_portion *p);
+
+    /* Take in the values. False: something odd stands there. */
+    bool (*values)(void *user, lb_portion *p);
+
+    /* Put the part behind those joined before. `after`: offset behind the record before the part's first. */
+    lb_status (*join)(void *user, lb_portion *p, uint64_t after, lb_error *err);
+} lb_portions_work;
+
+/* Where reading stands. */
+typedef struct lb_portions_place {
+    uint64_t offset, row, line; /* where the next record is looked for; its row, and the line there */
+    uint64_t after;             /* offset behind the record before it */
+} lb_portions_place;
+
+/* Read on from `place`, which is moved behind the parts that were joined. Nothing is read where no thread is free, fewer than two
+ * parts are left, or two are too large for a fourth of the memory that is left. `part_bytes`: size of a part, 0: 4 MiB. *odd:
+ * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`. */
+lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
+                           lb_portions_place *place, bool *odd, lb_error *err);
+
+#endif

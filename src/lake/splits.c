@@ -1,0 +1,281 @@
+/* Cutting files into runs of whole records. Blocks of a map begin at records, so that small ones are joined as they
+ * are; in large ones the records are looked for. */
+#include "lake/splits.h"
+
+#include <stdlib.h>
+
+#include "base/pool.h"
+#include "lake/handlers.h"
+
+/* Records looked for at a time. */
+#define SPLITS_RUN 16384
+
+typedef struct split_work {
+    lb_splits *s;
+    lb_split_file *f;
+    lb_split_item open; /* the split being filled: as far as rows count */
+    lb_data *data;      /* opened once records have to be looked for; NULL */
+    bool own;
+    uint64_t *rows; /* of a run */
+    lb_extent *extents;
+} split_work;
+
+/* ---------------------------------------------------------------- filling splits */
+
+static lb_status splits_put(split_work *w, lb_error *err)
+{
+    lb_split_file *f = w->f;
+
+    if (w->open.rows == 0)
+        return LB_OK;
+    if (f->n == f->cap) {
+        size_t cap = f->cap == 0 ? 8 : f->cap * 2;
+        lb_split_item *grown = realloc(f->items, cap * sizeof *grown);
+        if (grown == NULL)
+            return lb_fail_nomem(err);
+        f->items = grown;
+        f->cap = cap;
+    }
+    f->items[f->n++] = w->open;
+    w->open = (lb_split_item){ .first_byte = w->open.first_byte + w->open.bytes,
+                               .first_row = w->open.first_row + w->open.rows };
+    return LB_OK;
+}
+
+/* Add rows whose bytes begin at `from` and end at `end`; what lies between the split's end and `from` goes with
+ * them. */
+static lb_status splits_add(split_work *w, uint64_t from, uint64_t end, uint64_t rows, lb_error *err)
+{
+    lb_split_item *open = &w->open;
+
+    if (open->rows != 0 && end - open->first_byte > w->s->target)
+        LB_TRY(splits_put(w, err));
+    /* Blank lines before a record are no part of it, but of what was before. */
+    if (open->rows == 0) {
+        if (w->f->n != 0)
+            w->f->items[w->f->n - 1].bytes = from - w->f->items[w->f->n - 1].first_byte;
+        open->first_byte = from;
+    }
+    open->bytes = end - open->first_byte;
+    open->rows += rows;
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- records of a large block */
+
+static lb_status splits_need_file(split_work *w, uint64_t file, lb_error *err)
+{
+    if (w->data != NULL)
+        return LB_OK;
+    w->rows = malloc(SPLITS_RUN * sizeof *w->rows);
+    w->extents = malloc(SPLITS_RUN * sizeof *w->extents);
+    if (w->rows == NULL || w->extents == NULL)
+        return lb_fail_nomem(err);
+    return lb_splits_open_file(w->s, file, &w->data, &w->own, err);
+}
+
+static lb_status splits_records(split_work *w, uint64_t file, uint64_t first, uint64_t count, lb_error *err)
+{
+    size_t found;
+
+    LB_TRY(splits_need_file(w, file, err));
+    for (uint64_t done = 0; done < count; done += found) {
+        size_t n = (size_t)LB_MIN(count - done, (uint64_t)SPLITS_RUN);
+        LB_TRY(lb_check_cancel(w->s->t->cx, err));
+        for (size_t i = 0; i < n; i++)
+            w->rows[i] = first + done + i;
+        LB_TRY(w->data->format->extents(w->data->reader, w->rows, n, w->extents, &found, err));
+        if (found != n)
+            return lb_fail(err, LB_STALE, LB_NOWHERE, "the file gave fewer rows than it has");
+        for (size_t i = 0; i < n; i++)
+            LB_TRY(splits_add(w, w->extents[i].first, w->extents[i].end, 1, err));
+    }
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* Can the records of a file be looked for? A handler of run time is known by the open file only. */
+static lb_status splits_can_walk(split_work *w, uint64_t file, const lb_entry *entry, bool *walks, lb_error *err)
+{
+    const lb_format *format = lb_handler_of_name(entry->format);
+
+    if (format == NULL) {
+        LB_TRY(splits_need_file(w, file, err));
+        format = w->data->format;
+    }
+    *walks = format->extents != NULL;
+    return LB_OK;
+}
+
+static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *entry, lb_error *err)
+{
+    const lb_blocks *b = &entry->blocks;
+    bool walks;
+
+    LB_TRY(splits_can_walk(w, file, entry, &walks, err));
+    for (uint64_t i = 0; i < b->count; i++) {
+        uint64_t bytes = b->total_byte_size[i], first = b->first_byte[i];
+        if (walks && bytes > w->s->target / 2 && b->row_count[i] > 1)
+            LB_TRY(splits_records(w, file, b->first_row[i], b->row_count[i], err));
+        else
+            LB_TRY(splits_add(w, first, first + bytes, b->row_count[i], err));
+    }
+    return splits_put(w, err);
+}
+
+/* A format whose blocks have no place of their own in the file: rows are cut at blocks, by their size. */
+static lb_status splits_rows(split_work *w, const lb_entry *entry, lb_error *err)
+{
+    const lb_blocks *b = &entry->blocks;
+
+    w->f->by_bytes = false;
+    if (b->count == 0) {
+        w->open.rows = entry->total_rows;
+        return splits_put(w, err);
+    }
+    for (uint64_t i = 0, at = 0; i < b->count; at += b->total_byte_size[i++])
+        LB_TRY(splits_add(w, at, at + b->total_byte_size[i], b->row_count[i], err));
+    return splits_put(w, err);
+}
+
+static lb_status splits_entry(split_work *w, uint64_t file, const lb_entry *entry, lb_error *err)
+{
+    lb_table *t = w->s->t;
+
+    pthread_mutex_lock(&t->lock);
+    w->f->path = t->lake ? lb_arena_copy(&t->arena, lb_table_shown(t, entry->rel_path)) : t->path;
+    lb_status status = w->f->path == NULL ? lb_arena_fail(&t->arena, err) : LB_OK;
+    pthread_mutex_unlock(&t->lock);
+    LB_TRY(status);
+    w->f->by_bytes = true;
+    w->f->header_bytes = entry->has_dialect ? entry->dialect.data_start : 0;
+    if (entry->error.size != 0 || entry->total_rows == 0)
+        return LB_OK;
+    return entry->blocks.first_byte != NULL ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
+}
+
+static lb_status splits_file(void *user, size_t i, lb_error *err)
+{
+    lb_splits *s = user;
+    split_work w = { .s = s, .f = &s->files[i] };
+    lb_arena arena;
+    lb_entry entry;
+    lb_status status = LB_OK;
+
+    lb_arena_init(&arena, &s->t->cx->budget);
+    if (s->t->lake)
+        status = lb_table_entry(s->t, i, &arena, &entry, err);
+    else
+        entry = s->single->entry;
+    if (status == LB_OK)
+        status = splits_entry(&w, i, &entry, err);
+    if (status != LB_OK && w.data != NULL)
+        lb_fail_path(err, w.data->store->path);
+    if (w.own)
+        lb_data_close(w.data);
+    free(w.rows);
+    free(w.extents);
+    lb_arena_free(&arena);
+    return status;
+}
+
+lb_status lb_splits_open_file(const lb_splits *s, uint64_t file, lb_data **out, bool *own, lb_error *err)
+{
+    *out = s->single;
+    *own = false;
+    if (s->t->lake)
+        LB_TRY(lb_table_open_file(s->t, file, out, own, err));
+    return lb_data_check(*out, err);
+}
+
+/* ---------------------------------------------------------------- the public calls */
+
+static lb_status splits_make(lb_splits *s, lb_error *err)
+{
+    uint64_t rows;
+
+    s->n_files = lb_table_files(s->t);
+    s->files = calloc((size_t)s->n_files + 1, sizeof *s->files);
+    if (s->files == NULL)
+        return lb_fail_nomem(err);
+    LB_TRY(lb_table_index(s->t, &s->single, &rows, err));
+    LB_TRY(lb_run_jobs(s->t->cx, (size_t)s->n_files, splits_file, s, err));
+    for (uint64_t i = 0; i < s->n_files; i++) {
+        s->files[i].first_split = s->n;
+        s->n += s->files[i].n;
+    }
+    return LB_OK;
+}
+
+lb_status lb_table_splits(lb_table *t, uint64_t target, lb_splits **out, lb_error *err)
+{
+    lb_error_clear(err);
+    *out = NULL;
+    if (target == 0)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "a split has a target of at least 1 byte");
+    lb_splits *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return lb_fail_nomem(err);
+    s->t = t;
+    s->target = target;
+    lb_status status = splits_make(s, err);
+    if (status == LB_OK) {
+        *out = s;
+        return LB_OK;
+    }
+    lb_splits_free(s);
+    lb_fail_path(err, t->path);
+    return status;
+}
+
+uint64_t lb_splits_count(const lb_splits *s)
+{
+    return s->n;
+}
+
+/* The last file whose splits begin at `index` or before. */
+static uint64_t splits_find(const lb_splits *s, uint64_t index)
+{
+    uint64_t low = 0, high = s->n_files;
+
+    while (high - low > 1) {
+        uint64_t mid = low + (high - low) / 2;
+        if (s->files[mid].first_split <= index)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+lb_status lb_splits_at(const lb_splits *s, uint64_t index, lb_split *out, lb_error *err)
+{
+    lb_error_clear(err);
+    if (index >= s->n)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "split %llu of %llu", (unsigned long long)index,
+                       (unsigned long long)s->n);
+    uint64_t file = splits_find(s, index);
+    const lb_split_file *f = &s->files[file];
+    const lb_split_item *item = &f->items[index - f->first_split];
+    *out = (lb_split){ .struct_size = sizeof *out,
+                       .path = f->path,
+                       .file = file,
+                       .number = index - f->first_split,
+                       .first_byte = f->by_bytes ? (int64_t)item->first_byte : -1,
+                       .bytes = f->by_bytes ? (int64_t)item->bytes : -1,
+                       .first_row = item->first_row,
+                       .rows = item->rows,
+                       .header_bytes = f->by_bytes ? (int64_t)f->header_bytes : -1 };
+    return LB_OK;
+}
+
+void lb_splits_free(lb_splits *s)
+{
+    if (s == NULL)
+        return;
+    for (uint64_t i = 0; s->files != NULL && i < s->n_files; i++)
+        free(s->files[i].items);
+    free(s->files);
+    free(s);
+}
