@@ -66,15 +66,16 @@ static void other_parse(lb_sql_parser *p, lb_sql_statement *out, const char *wor
 
 /* What is made and dropped beside tables, views and databases, in the systems whose scripts we are given. */
 static const char *const object_words[] = {
-    "ACCESS",     "AGGREGATE",  "ALIAS",     "ASSERTION",  "BLOOMFILTER", "CAST",        "CATALOG",      "CLUSTER",
-    "COLLATION",  "CONNECTION", "CONSTRAINT", "CONVERSION", "DATA",        "DEFAULT",     "DICTIONARY",   "DOMAIN",
-    "EVENT",      "EXTENSION",  "FILE",      "FOREIGN",    "FULLTEXT",    "FUNCTION",    "GLOBAL",       "GROUP",
-    "HYPERTABLE", "INDEX",      "INTEGRATION", "LANGUAGE",   "LOCAL",       "MACRO",       "MASKING",      "MODEL",
-    "NETWORK",    "OPERATOR",   "OWNED",     "PACKAGE",    "PERSISTENT",  "PIPE",        "POLICY",       "PROCEDURE",
-    "PROVIDER",   "PUBLICATION", "RECURSIVE", "RESOURCE",   "ROLE",        "ROW",         "RULE",         "SECRET",
-    "SEQUENCE",   "SERVER",     "SHARE",     "SNAPSHOT",   "SPATIAL",     "STAGE",       "STATISTICS",   "STREAM",
-    "STREAMING",  "SUBSCRIPTION", "SYNONYM",  "TABLESPACE", "TAG",         "TASK",        "TEXT",         "TRANSFORM",
-    "TRIGGER",    "TRUSTED",    "TYPE",      "UNIQUE",     "UNLOGGED",    "USER",        "VIRTUAL",      "WAREHOUSE",
+    "ACCESS",   "AGGREGATE",  "ALGORITHM", "DEFINER",    "MATERIALIZED", "ALIAS",       "ASSERTION",  "BLOOMFILTER",
+    "CAST",     "CATALOG",    "CLUSTER",   "COLLATION",  "CONNECTION",   "CONSTRAINT",  "CONVERSION", "DATA",
+    "DEFAULT",  "DICTIONARY", "DOMAIN",    "EVENT",      "EXTENSION",    "FILE",        "FOREIGN",    "FULLTEXT",
+    "FUNCTION", "GLOBAL",     "GROUP",     "HYPERTABLE", "INDEX",        "INTEGRATION", "LANGUAGE",   "LOCAL",
+    "MACRO",    "MASKING",    "MODEL",     "NETWORK",    "OPERATOR",     "OWNED",       "PACKAGE",    "PERSISTENT",
+    "PIPE",     "POLICY",     "PROCEDURE", "PROVIDER",   "PUBLICATION",  "RECURSIVE",   "RESOURCE",   "ROLE",
+    "ROW",      "RULE",       "SECRET",    "SEQUENCE",   "SERVER",       "SHARE",       "SNAPSHOT",   "SPATIAL",
+    "STAGE",    "STATISTICS", "STREAM",    "STREAMING",  "SUBSCRIPTION", "SYNONYM",     "TABLESPACE", "TAG",
+    "TASK",     "TEXT",       "TRANSFORM", "TRIGGER",    "TRUSTED",      "TYPE",        "UNIQUE",     "UNLOGGED",
+    "USER",     "VIRTUAL",    "WAREHOUSE",
 };
 
 void lb_sql_object_parse(lb_sql_parser *p, lb_sql_statement *out)
