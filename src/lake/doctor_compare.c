@@ -1,4 +1,5 @@
 /* Map against directory: first by names, sizes and times, then, where those do not tell, by content. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -236,6 +237,22 @@ static lb_status compare_judge(doctor *d, doctor_file *f, const lb_content_check
     return LB_OK;
 }
 
+/* What is wrong with a dataset, and in which of its files. */
+static lb_status compare_tell(doctor *d, doctor_file *f, const char *root, const lb_error *why, lb_error *err)
+{
+    char text[sizeof why->path + sizeof why->message + 32], byte[32] = "";
+    size_t n = strlen(root);
+
+    if (why->offset >= 0)
+        (void)snprintf(byte, sizeof byte, ", byte %lld", (long long)why->offset);
+    if (strncmp(why->path, root, n) == 0 && why->path[n] == '/')
+        (void)snprintf(text, sizeof text, "%s%s: %s", why->path + n + 1, byte, why->message);
+    else
+        (void)snprintf(text, sizeof text, "%s", why->message);
+    f->why = lb_arena_copy(&d->arena, lb_str_of(text));
+    return f->why == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
+}
+
 /* A dataset's bytes are those of its manifest: whether its rows can be read is seen by reading them. */
 static lb_status compare_verify(doctor *d, doctor_file *f, const lb_content_check *check, lb_error *err)
 {
@@ -263,8 +280,7 @@ static lb_status compare_verify(doctor *d, doctor_file *f, const lb_content_chec
     }
     f->drift = LB_DRIFT_UNREADABLE;
     f->restamp = false;
-    f->why = lb_arena_copy(&d->arena, lb_str_of(why.message));
-    return f->why == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
+    return compare_tell(d, f, check->path, &why, err);
 }
 
 /* A window: the files that were added since the last one and are to be looked at. */
