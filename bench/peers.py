@@ -1,9 +1,10 @@
 """One measurement of another tool, in a process of its own: seconds as the last line of the output.
 
-    peers.py duckdb|polars read|slice FILE [FIRST COUNT]
+    peers.py duckdb|polars read|decode|slice FILE [FIRST COUNT]
     peers.py duckdb|polars take FILE ROWS COLUMN,…       ROWS: a file with a row number on each line
 
-The time that Python and the tool take to start is not counted. THREADS in the environment sets the number of threads.
+FILE is .csv, or .ndjson, or .json that is one array. `read` finds the bounds of all columns too, with DuckDB; `decode` brings
+them into memory. The time that Python and the tool take to start is not counted. THREADS in the environment sets the number of threads.
 """
 
 import os
@@ -17,9 +18,12 @@ def duckdb_run(work, path, first, count):
     import duckdb
     connection = duckdb.connect(config={"threads": THREADS})
     # Every value is read and typed, and its bounds found, as a map does; Polars below only reads.
-    query = "SELECT count(COLUMNS(*)), min(COLUMNS(*)), max(COLUMNS(*)) FROM read_csv(?)"
+    reader = "read_csv" if path.endswith(".csv") else "read_json"
+    query = "SELECT count(COLUMNS(*)), min(COLUMNS(*)), max(COLUMNS(*)) FROM %s(?)" % reader
     if work == "slice":
-        query = "SELECT * FROM read_csv(?) LIMIT %d OFFSET %d" % (count, first)
+        query = "SELECT * FROM %s(?) LIMIT %d OFFSET %d" % (reader, count, first)
+    if work == "decode":
+        query = "CREATE TABLE decoded AS FROM %s(?)" % reader
     started = time.perf_counter()
     rows = connection.execute(query, [path]).fetchall()
     return time.perf_counter() - started, len(rows) if work == "slice" else rows[0][0]
@@ -29,7 +33,11 @@ def polars_run(work, path, first, count):
     os.environ["POLARS_MAX_THREADS"] = str(THREADS)
     import polars
     started = time.perf_counter()
-    if work == "slice":
+    if path.endswith(".ndjson"):
+        frame = polars.scan_ndjson(path).slice(first, count).collect() if work == "slice" else polars.read_ndjson(path)
+    elif path.endswith(".json"):
+        frame = polars.read_json(path).slice(first, count if work == "slice" else None)
+    elif work == "slice":
         frame = polars.scan_csv(path, try_parse_dates=True).slice(first, count).collect()
     else:
         frame = polars.read_csv(path, try_parse_dates=True)

@@ -234,7 +234,7 @@ typedef struct lb_map_options {
 typedef struct lb_map_info {
     size_t struct_size;
     uint64_t files, rows, bytes; /* over all entries; files with an error count with 0 rows */
-    uint64_t failed;             /* entries with an error */
+    uint64_t failed;             /* entries with an error; one that ends inside a record has its rows before that */
     uint64_t stride;
     lb_fingerprint fingerprint;
     int64_t created_ns;       /* Unix time; 0 unknown */
@@ -338,7 +338,8 @@ typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_S
     X(TOUCHED, "touched")       /* the same content under another time */                 \
     X(DAMAGED, "damaged")       /* other content under the same size and time */          \
     X(UNREADABLE, "unreadable") /* there, but cannot be opened or read */                 \
-    X(RACY, "racy")             /* changed too close to its inspection to tell by time; content checked and equal */
+    X(RACY, "racy")             /* changed too close to its inspection to tell by time; content checked and equal */ \
+    X(TORN, "torn")             /* as it was mapped, and ends inside a record: the rows before it are read */
 
 #define LB_DRIFT_ENUM(name, text) LB_DRIFT_##name,
 typedef enum lb_drift { LB_DRIFT_MAP(LB_DRIFT_ENUM) LB_DRIFT_COUNT } lb_drift;
@@ -383,7 +384,7 @@ typedef struct lb_finding {
     lb_drift drift;
     const char *path;             /* below the root */
     const char *was;              /* RENAMED: the entry's path; else NULL */
-    const char *error;            /* UNREADABLE, or why a heal could not read it; else NULL */
+    const char *error;            /* UNREADABLE, TORN, or why a heal could not read it; else NULL */
     int64_t old_bytes, new_bytes; /* -1: not there */
     uint64_t n_damage;
     const lb_damage *damage;
@@ -573,7 +574,7 @@ typedef struct lb_split {
     const char *path;          /* below the directory, or the file as it was opened; lent by the splits */
     uint64_t file;             /* index of the file in the table */
     uint64_t number;           /* of the split in its file, from 0 */
-    int64_t first_byte, bytes; /* in the file; -1: its format is not split by bytes */
+    int64_t first_byte, bytes; /* in the file; -1: it is not split by bytes (the array of a JSON file, …) */
     uint64_t first_row, rows;  /* of the file */
     /* Of the file before its first record: byte-order mark and header. These bytes and a split's are a file of their
      * own. -1: not split by bytes. */

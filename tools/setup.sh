@@ -3,7 +3,7 @@
 # everything is there neither network nor root is used.
 #
 #   tools/setup.sh            what the build needs
-#   tools/setup.sh --tests    also the Python peers of the tests
+#   tools/setup.sh --tests    also the Python peers of the tests, and real data for them
 #   tools/setup.sh --lance-peers    also releases of Lance, for the tests of its datasets (1 GB)
 #   tools/setup.sh --lint     also clang-format and clang-tidy
 #   tools/setup.sh --fuzz     also clang with libFuzzer
@@ -18,6 +18,8 @@ nanoarrow_version=0.8.0
 nanoarrow_sha256=aa63e01e799380ec4f8adab88f4faac8d27bfb725fe1009fe73d7ce4efd9f7f6
 sqlglot_version=30.30.0
 sqlglot_sha256=b8e344042c85d7baa1d0d827127dfe1611ce9ac59bceab6fe370665baeb14ce7
+vega_version=3.2.1
+vega_sha256=6f72fda460a9863fae5fcb32f85bcd49e1761fdea6dc6cf9f4962472881cc5a3
 scratch=
 
 say()
@@ -281,6 +283,25 @@ fetch_sql_suites()
     mv "$scratch/sqlglot" "$deps/sqlglot"
 }
 
+# ---- real JSON files for the tests: those of the package vega-datasets, which is unpacked and not installed
+
+fetch_vega()
+{
+    [ "$(cat "$deps/vega-datasets/VERSION" 2>/dev/null)" != "$vega_version" ] || return 0
+    have npm || return 1
+    say "fetching vega-datasets $vega_version"
+    local archive=$scratch/vega/vega-datasets-$vega_version.tgz
+    mkdir -p "$scratch/vega/whole"
+    (cd "$scratch/vega" && npm pack --silent --cache "$scratch/npm" "vega-datasets@$vega_version" >/dev/null) || return 1
+    printf '%s  %s\n' "$vega_sha256" "$archive" | sha256sum --check --quiet || return 1
+    tar -xzf "$archive" -C "$scratch/vega/whole" || return 1
+    rm -rf "$deps/vega-datasets"
+    mkdir "$scratch/vega/kept"
+    cp "$scratch"/vega/whole/package/data/*.json "$scratch/vega/whole/package/README.md" "$scratch/vega/kept/"
+    printf '%s\n' "$vega_version" >"$scratch/vega/kept/VERSION"
+    mv "$scratch/vega/kept" "$deps/vega-datasets"
+}
+
 # ---- in order
 
 tests=no
@@ -329,6 +350,9 @@ if [ "$tests" = yes ] && ! fetch_peers; then
 fi
 if [ "$tests" = yes ] && ! fetch_sql_suites; then
     say "the SQL of sqlglot's tests could not be fetched; the tests that need it will be skipped"
+fi
+if [ "$tests" = yes ] && ! fetch_vega; then
+    say "vega-datasets could not be fetched; the tests that read it will be skipped"
 fi
 if [ "$lance_peers" = yes ] && ! fetch_lance_peers; then
     say "not all releases of Lance could be installed; the tests that need them will be skipped"

@@ -112,6 +112,7 @@ static const struct {
     [LB_DRIFT_TOUCHED] = { "touched", "touched, the same contents under another time" },
     [LB_DRIFT_DAMAGED] = { "damaged", "damaged, other contents under the same size and time" },
     [LB_DRIFT_UNREADABLE] = { "unreadable", "unreadable" },
+    [LB_DRIFT_TORN] = { "torn", "torn, ends inside a record: the rows before it are read" },
 };
 
 /* Were sizes and times enough for files that match, but for racy ones? */
@@ -184,7 +185,7 @@ static void print_finding(const lb_finding *f)
         (void)printf("\n");
     }
     if (f->error != NULL) {
-        print_clean("    cannot be read: ", f->error);
+        print_clean(f->drift == LB_DRIFT_TORN ? "    " : "    cannot be read: ", f->error);
         (void)printf("\n");
     }
 }
@@ -438,7 +439,9 @@ static int doctor_tell(doctor_run *r)
         print_findings(r);
         print_next(r);
     }
-    return r->info.status == LB_DOCTOR_DRIFT || (r->info.healed && r->failed != 0) ? EXIT_FINDING : EXIT_DONE;
+    return r->info.status == LB_DOCTOR_DRIFT || r->counts[LB_DRIFT_TORN] != 0 || (r->info.healed && r->failed != 0)
+               ? EXIT_FINDING
+               : EXIT_DONE;
 }
 
 int verb_doctor(cli *c)

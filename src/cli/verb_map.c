@@ -62,11 +62,21 @@ static void failure_json(void *user, const lb_entry_info *entry)
 typedef struct failure_lines {
     cli *c;
     const char *dir, *slash;
+    bool torn;       /* tell of those whose rows before the end are there, or of the others */
+    uint64_t n_torn; /* how many of those there are */
 } failure_lines;
+
+static void failure_count(void *user, const lb_entry_info *entry)
+{
+    failure_lines *f = user;
+    f->n_torn += entry->rows != 0;
+}
 
 static void failure_line(void *user, const lb_entry_info *entry)
 {
     failure_lines *f = user;
+    if (f->torn != (entry->rows != 0))
+        return;
     report_line(f->c, "%s%s%s: %s", f->dir, f->slash, entry->path, entry->error);
 }
 
@@ -107,11 +117,20 @@ static lb_status report_people(cli *c, const lb_map *map, const lb_map_info *inf
         (void)printf("\nmap: %s, %s\n", clean, size_text(info->file_bytes).s);
         free(clean);
     }
-    if (info->failed != 0)
-        report_line(c, "%s could not be read and %s no rows in the map:", plural_text(info->failed, "file", "files").s,
-                    info->failed == 1 ? "has" : "have");
-    lb_status status = map_failures(map, info, err, failure_line, &lines);
-    if (status == LB_OK && info->failed != 0)
+    lb_status status = map_failures(map, info, err, failure_count, &lines);
+    const uint64_t failed = info->failed - lines.n_torn;
+    if (failed != 0)
+        report_line(c, "%s could not be read and %s no rows in the map:", plural_text(failed, "file", "files").s,
+                    failed == 1 ? "has" : "have");
+    if (status == LB_OK)
+        status = map_failures(map, info, err, failure_line, &lines);
+    lines.torn = true;
+    if (lines.n_torn != 0)
+        report_line(c, "%s inside a record; the rows before it are in the map:",
+                    plural_text(lines.n_torn, "file ends", "files end").s);
+    if (status == LB_OK)
+        status = map_failures(map, info, err, failure_line, &lines);
+    if (status == LB_OK && failed != 0)
         report_line(c, "an option for some files only is set by a glob: --set 'GLOB:NAME=VALUE,…'");
     return status;
 }

@@ -74,7 +74,7 @@ typedef struct lb_entry {
     bool has_content_hash;
     uint8_t content_hash[32];
     lb_str format, locator, container; /* container empty: plain */
-    lb_str error;                      /* not empty: could not be inspected */
+    lb_str error;                      /* not empty: could not be inspected, or not to its end: see lb_entry_has_rows */
     lb_str arrow_schema;               /* encapsulated IPC schema message; empty: unknown */
     bool has_dialect;
     lb_dialect dialect;
@@ -91,6 +91,12 @@ typedef struct lb_entry {
     lb_digests digests;
     lb_str open_state; /* private to the format */
 } lb_entry;
+
+/* Can rows of the entry be read? Of one with an error those before it can where its schema is known. */
+static inline bool lb_entry_has_rows(const lb_entry *e)
+{
+    return e->error.size == 0 || e->arrow_schema.size != 0;
+}
 
 /* Growing the blocks of an entry. first_byte, first_line or start_hash that is UINT64_MAX in every block becomes a NULL
  * column. */

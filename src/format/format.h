@@ -31,8 +31,9 @@ typedef struct lb_survey_options {
     /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
     lb_tap_fn tap;
     void *tap_user;
-    size_t chunk; /* bytes read at a time; 0: the format's choice. Results do not depend on it */
-    size_t part;  /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
+    size_t chunk;   /* bytes read at a time; 0: the format's choice. Results do not depend on it */
+    bool rows_only; /* count and place rows: no columns are asked for, and what is wrong inside rows may pass unseen */
+    size_t part;    /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
 } lb_survey_options;
 
 typedef struct lb_wanted {
@@ -112,6 +113,10 @@ struct lb_format {
     /* Another reading that would fit better, as options text ("delimiter=;"), or "" for none; NULL: never. `out` has 128 bytes.
      * `why` gets a sentence. */
     lb_status (*suggest)(lb_reader *reader, char *out, char *why, size_t cap, lb_error *err);
+
+    /* What is wrong behind the last row of an entry, as the survey found it: a file that ends inside a record is read up to
+     * there, and whoever reads on gets this. LB_OK: nothing. NULL: there never is anything. */
+    lb_status (*tail)(const lb_entry *known, lb_error *err);
 
     void (*close)(lb_reader *reader); /* NULL is fine */
 };

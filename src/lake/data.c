@@ -119,7 +119,7 @@ lb_status lb_entry_adapt(const lb_entry *known, const lb_read_options *over, lb_
     const lb_format *format = lb_handler_of_name(known->format);
 
     *out = *known;
-    *done = over == NULL || over->value_set == 0 || known->error.size != 0;
+    *done = over == NULL || over->value_set == 0 || !lb_entry_has_rows(known);
     if (*done || format == NULL || format->adapt == NULL)
         return LB_OK;
     return format->adapt(known, over, arena, out, done, err);
@@ -131,7 +131,7 @@ static const char *data_reason(const lb_entry *entry, const lb_data_request *q, 
 
     if (lb_store_stat(store, &now, err) != LB_OK || !lb_entry_matches(entry, &now))
         return "stale";
-    if (entry->error.size != 0)
+    if (!lb_entry_has_rows(entry))
         return "error when mapped";
     if (q->format != NULL && !lb_str_is(entry->format, q->format))
         return "other options";
@@ -191,6 +191,7 @@ static lb_status data_survey(lb_data *d, const lb_data_request *q, lb_error *err
                                    .stats = q->stats ? LB_STATS_ALL : LB_STATS_OFF,
                                    .detect = q->remembered != NULL && q->remembered->detect,
                                    .sample_bytes = data_sample(d, q),
+                                   .rows_only = q->rows_only,
                                    .format = q->format };
 
     d->surveyed = true;
@@ -268,6 +269,15 @@ lb_status lb_data_open(lb_context *cx, const lb_data_request *request, lb_data *
 lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err)
 {
     return data_make(cx, request, false, out, err);
+}
+
+lb_status lb_data_tail(const lb_data *d, lb_error *err)
+{
+    lb_status status = d->format->tail == NULL ? LB_OK : d->format->tail(&d->entry, err);
+
+    if (status != LB_OK)
+        lb_fail_path(err, d->store->path);
+    return status;
 }
 
 void lb_data_close(lb_data *d)

@@ -38,11 +38,15 @@ typedef struct lb_data_request {
     const char *no_map_reason; /* why there is no map; static */
     bool whole;                /* survey the whole file, whatever its size and type mode */
     bool stats;                /* … with statistics; a map's entry is not used */
+    bool rows_only;            /* … for its rows and their places alone: without columns */
 } lb_data_request;
 
 /* Errors: those of opening and surveying. A file that does not match its entry is surveyed, never read through it. */
 lb_status lb_data_open(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err);
 void lb_data_close(lb_data *d); /* NULL is fine */
+
+/* What is wrong behind the last row: see lb_format.tail. */
+lb_status lb_data_tail(const lb_data *d, lb_error *err);
 
 /* Survey again without the entry: for a file that turned out to be another than the one mapped. */
 lb_status lb_data_reopen(lb_context *cx, const lb_data_request *request, lb_data **out, lb_error *err);

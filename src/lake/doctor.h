@@ -88,7 +88,7 @@ lb_status lb_doctor_write(doctor *d, bool keep_old, lb_error *err);
 
 static inline bool lb_doctor_is_drift(const doctor_file *f)
 {
-    return f->drift != LB_DRIFT_COUNT && f->drift != LB_DRIFT_RACY;
+    return f->drift != LB_DRIFT_COUNT && f->drift != LB_DRIFT_RACY && f->drift != LB_DRIFT_TORN;
 }
 
 #endif

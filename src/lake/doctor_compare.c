@@ -543,6 +543,64 @@ static void compare_plan(doctor *d)
     d->planned_files = d->disk.count;
 }
 
+/* The file of the report that an entry has; NULL: none, it is healthy. */
+static doctor_file *compare_file_of(doctor *d, uint64_t index)
+{
+    for (size_t i = 0; i < d->n_files; i++)
+        if (d->files[i].in_map && d->files[i].index == index)
+            return &d->files[i];
+    return NULL;
+}
+
+/* Entries that stand and end inside a record. */
+static lb_status compare_torn_entry(doctor *d, uint64_t index, lb_arena *arena, lb_error *err)
+{
+    lb_entry entry;
+    doctor_file *f = compare_file_of(d, index);
+
+    if (f == NULL && !d->kept[index])
+        return LB_OK;
+    LB_TRY(lb_map_view(d->map, index, arena, &entry, err));
+    if (!lb_entry_has_rows(&entry) || (f != NULL && lb_doctor_is_drift(f)))
+        return LB_OK;
+    const char *why = lb_arena_copy(&d->arena, entry.error);
+    const lb_str path = { lb_arena_copy(&d->arena, entry.rel_path), entry.rel_path.size };
+    if (why == NULL || path.at == NULL)
+        return lb_arena_fail(&d->arena, err);
+    if (f == NULL) {
+        const doctor_file torn = { .drift = LB_DRIFT_TORN,
+                                   .rel_path = path,
+                                   .in_map = true,
+                                   .index = index,
+                                   .old_bytes = (int64_t)entry.size_bytes,
+                                   .why = why };
+        return lb_doctor_add(d, &torn, err);
+    }
+    f->drift = LB_DRIFT_TORN;
+    f->why = why;
+    return LB_OK;
+}
+
+static lb_status compare_torn(doctor *d, lb_error *err)
+{
+    lb_status status = LB_OK;
+    lb_error end = LB_ERROR_INIT;
+    uint64_t index = 0;
+
+    while (d->map != NULL && status == LB_OK && lb_map_next_failed(d->map, index, &index, &end) == LB_OK) {
+        lb_arena arena;
+        lb_arena_init(&arena, &d->cx->budget);
+        status = compare_torn_entry(d, index++, &arena, err);
+        lb_arena_free(&arena);
+    }
+    if (status == LB_OK && end.code != LB_OK && end.code != LB_NOTFOUND) {
+        if (err != NULL)
+            *err = end;
+        return end.code;
+    }
+    return status;
+}
+
 lb_status lb_doctor_compare(doctor *d, lb_error *err)
 {
     d->kept = calloc((size_t)(d->map == NULL ? 0 : lb_map_count(d->map)) + 1, 1);
@@ -550,5 +608,6 @@ lb_status lb_doctor_compare(doctor *d, lb_error *err)
         return lb_fail_nomem(err);
     compare_plan(d);
     LB_TRY(compare_names(d, err));
-    return compare_renames_all(d, err);
+    LB_TRY(compare_renames_all(d, err));
+    return compare_torn(d, err);
 }

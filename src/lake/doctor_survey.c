@@ -286,6 +286,7 @@ static lb_status survey_wants(doctor *d, doctor_file *f, bool heal, bool *wants,
     case LB_DRIFT_MISSING:
     case LB_DRIFT_TOUCHED:
     case LB_DRIFT_RACY:
+    case LB_DRIFT_TORN:
     case LB_DRIFT_COUNT:
         break;
     }

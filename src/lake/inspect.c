@@ -106,6 +106,7 @@ static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *
     const lb_inspect_options *o = i->options;
     lb_survey_options survey = { .stride = o->stride,
                                  .stats = o->stats,
+                                 .rows_only = o->rows_only,
                                  .stats_columns = o->stats_columns,
                                  .sample_bytes = o->sample_bytes,
                                  .pages = o->pages,
@@ -199,6 +200,34 @@ static lb_status inspect_grow(inspect *i, const lb_format *format, lb_entry *out
     return status;
 }
 
+/* Place, message and hint in one line. */
+static lb_status inspect_error_text(const lb_error *error, lb_arena *arena, lb_str *out, lb_error *err)
+{
+    char text[1024];
+    size_t at = 0;
+
+    if (error->row >= 0)
+        at += (size_t)snprintf(text + at, sizeof text - at, "row %lld, ", (long long)error->row);
+    if (error->line >= 0)
+        at += (size_t)snprintf(text + at, sizeof text - at, "line %lld, ", (long long)error->line);
+    if (error->offset >= 0)
+        at += (size_t)snprintf(text + at, sizeof text - at, "byte %lld: ", (long long)error->offset);
+    (void)snprintf(text + at, sizeof text - at, "%s%s%s%s", error->message, error->hint[0] != '\0' ? " (" : "",
+                   error->hint, error->hint[0] != '\0' ? ")" : "");
+    *out = (lb_str){ lb_arena_copy(arena, lb_str_of(text)), strlen(text) };
+    return out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
+}
+
+/* What is wrong behind the last row is kept with the entry. */
+static lb_status inspect_tail(inspect *i, const lb_format *format, lb_entry *out, lb_error *err)
+{
+    lb_error why = LB_ERROR_INIT;
+
+    if (format->tail == NULL || format->tail(out, &why) == LB_OK)
+        return LB_OK;
+    return inspect_error_text(&why, i->arena, &out->error, err);
+}
+
 static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
 {
     bool done;
@@ -212,7 +241,7 @@ static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
     out->locator = lb_str_of(format->locator);
     LB_TRY(inspect_grow(i, format, out, &done, err));
     if (done)
-        return LB_OK;
+        return inspect_tail(i, format, out, err);
     lb_status status = format->open(format, i->cx, i->store, i->read, NULL, &reader, err);
     if (status == LB_OK)
         status = inspect_detect(i, format, &reader, &detected, err);
@@ -220,6 +249,8 @@ static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
         status = inspect_survey(i, format, reader, out, err);
     if (status == LB_OK)
         inspect_tell(i, format, reader);
+    if (status == LB_OK)
+        status = inspect_tail(i, format, out, err);
     format->close(reader);
     lb_read_options_free(detected);
     return status;
@@ -277,23 +308,11 @@ lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_opt
 
 lb_status lb_inspect_record(const lb_error *error, lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    char text[1024];
-    size_t at = 0;
-
-    if (error->row >= 0)
-        at += (size_t)snprintf(text + at, sizeof text - at, "row %lld, ", (long long)error->row);
-    if (error->line >= 0)
-        at += (size_t)snprintf(text + at, sizeof text - at, "line %lld, ", (long long)error->line);
-    if (error->offset >= 0)
-        at += (size_t)snprintf(text + at, sizeof text - at, "byte %lld: ", (long long)error->offset);
-    (void)snprintf(text + at, sizeof text - at, "%s%s%s%s", error->message, error->hint[0] != '\0' ? " (" : "",
-                   error->hint, error->hint[0] != '\0' ? ")" : "");
-    out->error = (lb_str){ lb_arena_copy(arena, lb_str_of(text)), strlen(text) };
     out->total_rows = 0;
     out->blocks = (lb_blocks){ 0 };
     out->columns = (lb_colstats){ 0 };
     out->arrow_schema = (lb_str){ NULL, 0 };
-    return out->error.at == NULL ? lb_arena_fail(arena, err) : LB_OK;
+    return inspect_error_text(error, arena, &out->error, err);
 }
 
 lb_status lb_inspect_failed(const lb_error *error, const lb_data_file *file, lb_arena *arena, lb_entry *out,

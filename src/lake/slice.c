@@ -84,7 +84,7 @@ static lb_status slice_open_part(slice *s, lb_error *err)
     bool several = false;
 
     if (s->t->lake && s->t->rows != LB_ROWS_UNKNOWN)
-        LB_TRY(lb_stretch_open(s->t, &s->project, s->at, s->end, &s->stretch, &several, err));
+        LB_TRY(lb_stretch_open(s->t, &s->project, s->at, s->end, s->asked_end, &s->stretch, &several, err));
     if (several)
         return LB_OK;
     LB_TRY(lb_table_find_row(s->t, s->at, &s->file, err));
@@ -141,6 +141,20 @@ static lb_status slice_pull_stretch(slice *s, struct ArrowArray *out, lb_error *
     return LB_OK;
 }
 
+/* The rows of a file are given, and more are asked for: what lies behind them matters. */
+static lb_status slice_part_tail(const slice *s, lb_error *err)
+{
+    return s->asked_end > s->part_end ? lb_data_tail(s->data, err) : LB_OK;
+}
+
+/* All rows are given. A file of none, or one asked for behind its rows, was not opened for that. */
+static lb_status slice_tail(const slice *s, lb_error *err)
+{
+    const bool behind = !s->t->lake && s->t->rows != LB_ROWS_UNKNOWN && s->asked_end > s->t->rows && !s->fresh;
+
+    return behind ? lb_data_tail(s->t->file, err) : LB_OK;
+}
+
 static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
 {
     slice *s = state;
@@ -150,7 +164,7 @@ static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
     for (;;) {
         if (s->data == NULL && s->stretch.release == NULL) {
             if (s->at >= s->end)
-                return LB_OK;
+                return slice_tail(s, err);
             LB_TRY(slice_open_part(s, err));
         }
         if (s->stretch.release != NULL) {
@@ -167,6 +181,8 @@ static lb_status slice_next(void *state, struct ArrowArray *out, lb_error *err)
                            (unsigned long long)s->file);
         if (s->t->rows == LB_ROWS_UNKNOWN)
             s->at = s->end;
+        else
+            LB_TRY(slice_part_tail(s, err));
         slice_close_part(s);
     }
     lb_status status = slice_bring(s, &batch, out, err);
@@ -246,21 +262,23 @@ static bool raw_write(void *user, const void *bytes, size_t size)
     return sink->write(sink->user, bytes, size);
 }
 
-static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, lb_write_fn write, void *user,
-                          lb_error *err)
+/* `on`: rows behind these are asked for as well. */
+static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, bool on, lb_write_fn write,
+                          void *user, lb_error *err)
 {
     lb_data *data;
     bool own;
 
     LB_TRY(lb_table_open_file(t, file, &data, &own, err));
     lb_status status = lb_data_check(data, err);
-    if (status == LB_OK && data->format->raw == NULL)
-        status =
-            lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "records of %s have no bytes of their own", data->format->name);
     if (status == LB_OK)
-        status = data->format->raw(data->reader, first, count, write, user, err);
+        status = data->format->raw != NULL ? data->format->raw(data->reader, first, count, write, user, err)
+                                           : lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                                                     "records of %s have no bytes of their own", data->format->name);
     if (status == LB_OK)
         status = lb_data_check(data, err);
+    if (status == LB_OK && on)
+        status = lb_data_tail(data, err);
     if (status != LB_OK)
         lb_fail_path(err, data->store->path);
     if (own)
@@ -271,10 +289,12 @@ static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t c
 lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, void *user, lb_error *err)
 {
     raw_sink sink = { write, user, '\n' };
-    uint64_t at, end, file, first, next;
+    uint64_t at, end, file, first, next, asked_end;
 
     lb_error_clear(err);
     LB_TRY(slice_check(want, err));
+    if (__builtin_add_overflow(want->offset, want->limit, &asked_end))
+        asked_end = UINT64_MAX;
     for (lb_table_span(t, want, &at, &end); at < end; at = next) {
         LB_TRY(lb_table_find_row(t, at, &file, err));
         LB_TRY(lb_table_first_row(t, file, &first, err));
@@ -283,7 +303,8 @@ lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, voi
         /* A file may end without a line end; the next one's first record begins on a line of its own. */
         if (sink.last != '\n' && sink.last != '\r' && !raw_write(&sink, "\n", 1))
             return lb_fail(err, LB_CANCELLED, LB_NOWHERE, "writing was stopped");
-        LB_TRY(raw_part(t, file, at - first, next - at, raw_write, &sink, err));
+        LB_TRY(raw_part(t, file, at - first, next - at, asked_end > next, raw_write, &sink, err));
     }
-    return LB_OK;
+    const bool behind = !t->lake && t->rows != LB_ROWS_UNKNOWN && want->offset >= t->rows && asked_end > t->rows;
+    return behind ? lb_data_tail(t->file, err) : LB_OK;
 }

@@ -148,9 +148,10 @@ static lb_status splits_entry(split_work *w, uint64_t file, const lb_entry *entr
     lb_status status = w->f->path == NULL ? lb_arena_fail(&t->arena, err) : LB_OK;
     pthread_mutex_unlock(&t->lock);
     LB_TRY(status);
-    w->f->by_bytes = true;
+    /* An element alone is a row, but what lies between two is no file. */
+    w->f->by_bytes = !lb_str_is(entry->locator, "array_object");
     w->f->header_bytes = entry->has_dialect ? entry->dialect.data_start : 0;
-    if (entry->error.size != 0 || entry->total_rows == 0)
+    if (!lb_entry_has_rows(entry) || entry->total_rows == 0)
         return LB_OK;
     return entry->blocks.first_byte != NULL ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
 }

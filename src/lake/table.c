@@ -496,9 +496,10 @@ static void table_note_failures(lb_table *t)
     for (uint64_t i = 0; i < t->n_files; i++)
         if (lb_table_entry(t, i, &arena, &entry, NULL) == LB_OK && entry.error.size != 0) {
             lb_str path = lb_table_shown(t, entry.rel_path);
-            lb_note(t->cx, "%s/%.*s: left out: %.*s", t->path, (int)LB_MIN(path.size, 200), path.at,
-                    (int)LB_MIN(entry.error.size, 400), entry.error.at);
-            t->failed++;
+            lb_note(t->cx, "%s/%.*s: %s: %.*s", t->path, (int)LB_MIN(path.size, 200), path.at,
+                    lb_entry_has_rows(&entry) ? "read to a torn end" : "left out", (int)LB_MIN(entry.error.size, 400),
+                    entry.error.at);
+            t->failed += !lb_entry_has_rows(&entry);
         }
     lb_arena_free(&arena);
 }
@@ -712,6 +713,7 @@ static lb_status table_read_whole(lb_table *t, lb_data **out, lb_error *err)
         status = lb_read_options_set(text, "all-text", NULL, err);
     q.over = text;
     q.whole = true;
+    q.rows_only = true;
     if (status == LB_OK)
         status = lb_data_reopen(t->cx, &q, out, err);
     lb_read_options_free(text);

@@ -206,9 +206,9 @@ static const int64_t *read_ids(json_record *r, size_t *count)
 {
     r->ids.size = 0;
     *count = 0;
-    if (lb_json_enter(&r->p, '['))
-        while (lb_json_next_item(&r->p)) {
-            int64_t id = lb_json_int(&r->p);
+    if (lb_json_pull_enter(&r->p, '['))
+        while (lb_json_pull_next_item(&r->p)) {
+            int64_t id = lb_json_pull_int(&r->p);
             record_append(r, &r->ids, &id, sizeof id);
         }
     if (r->p.status != LB_OK)
@@ -222,11 +222,11 @@ static const int64_t *read_ids(json_record *r, size_t *count)
 
 static lb_lineage_edge_type read_edge_type(json_record *r)
 {
-    lb_str name = lb_json_string(&r->p);
+    lb_str name = lb_json_pull_string(&r->p);
     if (lb_str_is(name, "PREDICATE"))
         return LB_LINEAGE_PREDICATE;
     if (!lb_str_is(name, "PROJECTION"))
-        lb_json_fail(&r->p, "edgeType is PROJECTION or PREDICATE");
+        lb_json_pull_fail(&r->p, "edgeType is PROJECTION or PREDICATE");
     return LB_LINEAGE_PROJECTION;
 }
 
@@ -234,9 +234,9 @@ static void read_edge(json_record *r)
 {
     lb_record_edge edge = { .type = LB_LINEAGE_PROJECTION };
     lb_str key;
-    if (!lb_json_enter(&r->p, '{'))
+    if (!lb_json_pull_enter(&r->p, '{'))
         return;
-    while (lb_json_next_key(&r->p, &key)) {
+    while (lb_json_pull_next_key(&r->p, &key)) {
         if (lb_str_is(key, "sources"))
             edge.sources = read_ids(r, &edge.n_sources);
         else if (lb_str_is(key, "targets"))
@@ -244,7 +244,7 @@ static void read_edge(json_record *r)
         else if (lb_str_is(key, "edgeType"))
             edge.type = read_edge_type(r);
         else
-            lb_json_skip(&r->p);
+            lb_json_pull_skip(&r->p);
     }
     record_append(r, &r->edges, &edge, sizeof edge);
 }
@@ -252,18 +252,18 @@ static void read_edge(json_record *r)
 static void read_metadata(json_record *r, lb_lineage_vertex *v)
 {
     lb_str key;
-    if (!lb_json_enter(&r->p, '{'))
+    if (!lb_json_pull_enter(&r->p, '{'))
         return;
     v->has_metadata = true;
-    while (lb_json_next_key(&r->p, &key)) {
+    while (lb_json_pull_next_key(&r->p, &key)) {
         if (lb_str_is(key, "tableName"))
-            v->table_name = lb_json_string(&r->p);
+            v->table_name = lb_json_pull_string(&r->p);
         else if (lb_str_is(key, "tableType"))
-            v->table_type = lb_json_string(&r->p);
+            v->table_type = lb_json_pull_string(&r->p);
         else if (lb_str_is(key, "tableCreateTime"))
-            v->create_time = lb_json_int(&r->p);
+            v->create_time = lb_json_pull_int(&r->p);
         else
-            lb_json_skip(&r->p);
+            lb_json_pull_skip(&r->p);
     }
 }
 
@@ -272,43 +272,43 @@ static void read_vertex(json_record *r)
     lb_record_vertex vertex = { .id = -1, .vertex.create_time = -1 };
     bool has_id = false, has_label = false;
     lb_str key;
-    if (!lb_json_enter(&r->p, '{'))
+    if (!lb_json_pull_enter(&r->p, '{'))
         return;
-    while (lb_json_next_key(&r->p, &key)) {
+    while (lb_json_pull_next_key(&r->p, &key)) {
         if (lb_str_is(key, "id")) {
-            vertex.id = lb_json_int(&r->p);
+            vertex.id = lb_json_pull_int(&r->p);
             has_id = true;
         } else if (lb_str_is(key, "vertexType")) {
-            vertex.is_table = lb_str_is(lb_json_string(&r->p), "TABLE");
+            vertex.is_table = lb_str_is(lb_json_pull_string(&r->p), "TABLE");
         } else if (lb_str_is(key, "vertexId")) {
-            vertex.vertex.label = lb_json_string(&r->p);
+            vertex.vertex.label = lb_json_pull_string(&r->p);
             has_label = true;
         } else if (lb_str_is(key, "createTime")) {
-            vertex.vertex.create_time = lb_json_int(&r->p);
-        } else if (lb_str_is(key, "metadata") && lb_json_peek(&r->p) == LB_JSON_OBJECT) {
+            vertex.vertex.create_time = lb_json_pull_int(&r->p);
+        } else if (lb_str_is(key, "metadata") && lb_json_pull_peek(&r->p) == LB_JSON_OBJECT) {
             read_metadata(r, &vertex.vertex);
         } else {
-            lb_json_skip(&r->p);
+            lb_json_pull_skip(&r->p);
         }
     }
     if (!has_id || !has_label)
-        lb_json_fail(&r->p, "a vertex has an id and a vertexId");
+        lb_json_pull_fail(&r->p, "a vertex has an id and a vertexId");
     record_append(r, &r->vertices, &vertex, sizeof vertex);
 }
 
 static void read_list(json_record *r, lb_buf *items, void (*read_item)(json_record *r))
 {
     items->size = 0;
-    if (lb_json_enter(&r->p, '['))
-        while (lb_json_next_item(&r->p))
+    if (lb_json_pull_enter(&r->p, '['))
+        while (lb_json_pull_next_item(&r->p))
             read_item(r);
 }
 
 static void read_query_id(json_record *r)
 {
-    lb_str text = lb_json_string(&r->p);
+    lb_str text = lb_json_pull_string(&r->p);
     if (!lb_query_id_parse(text, &r->graph->query_id_hi, &r->graph->query_id_lo))
-        lb_json_fail(&r->p, "queryId is two hexadecimal numbers with a colon between");
+        lb_json_pull_fail(&r->p, "queryId is two hexadecimal numbers with a colon between");
 }
 
 static void read_lists(json_record *r, lb_str key)
@@ -320,7 +320,7 @@ static void read_lists(json_record *r, lb_str key)
         read_list(r, &r->vertices, read_vertex);
         r->has_vertices = true;
     } else {
-        lb_json_skip(&r->p);
+        lb_json_pull_skip(&r->p);
     }
 }
 
@@ -328,23 +328,23 @@ static void read_member(json_record *r, lb_str key)
 {
     lb_lineage_graph *g = r->graph;
     if (lb_str_is(key, "queryText")) {
-        g->query_text = lb_json_string(&r->p);
+        g->query_text = lb_json_pull_string(&r->p);
         r->has_text = true;
     } else if (lb_str_is(key, "operationType")) {
-        g->operation_type = lb_json_string(&r->p);
+        g->operation_type = lb_json_pull_string(&r->p);
     } else if (lb_str_is(key, "queryId")) {
         read_query_id(r);
     } else if (lb_str_is(key, "hash")) {
-        g->hash = lb_json_string(&r->p);
+        g->hash = lb_json_pull_string(&r->p);
     } else if (lb_str_is(key, "user")) {
-        g->user = lb_json_string(&r->p);
+        g->user = lb_json_pull_string(&r->p);
     } else if (lb_str_is(key, "timestamp")) {
-        g->started = lb_json_int(&r->p);
+        g->started = lb_json_pull_int(&r->p);
     } else if (lb_str_is(key, "endTime")) {
-        g->ended = lb_json_int(&r->p);
+        g->ended = lb_json_pull_int(&r->p);
         g->has_ended = true;
     } else if (lb_str_is(key, "tableLocation")) {
-        g->table_location = lb_json_string(&r->p);
+        g->table_location = lb_json_pull_string(&r->p);
         g->has_table_location = true;
     } else {
         read_lists(r, key);
@@ -354,13 +354,13 @@ static void read_member(json_record *r, lb_str key)
 static lb_status read_record(json_record *r, lb_str line, lb_error *err)
 {
     lb_str key;
-    lb_json_begin(&r->p, line, r->arena, err);
-    if (lb_json_enter(&r->p, '{'))
-        while (lb_json_next_key(&r->p, &key))
+    lb_json_pull_begin(&r->p, line, r->arena, err);
+    if (lb_json_pull_enter(&r->p, '{'))
+        while (lb_json_pull_next_key(&r->p, &key))
             read_member(r, key);
     if (!r->has_text || !r->has_edges || !r->has_vertices)
-        lb_json_fail(&r->p, "a lineage record has queryText, edges and vertices");
-    LB_TRY(lb_json_end(&r->p));
+        lb_json_pull_fail(&r->p, "a lineage record has queryText, edges and vertices");
+    LB_TRY(lb_json_pull_end(&r->p));
     return lb_record_build((lb_record_vertex *)(void *)r->vertices.data, r->vertices.size / sizeof(lb_record_vertex),
                            (const lb_record_edge *)(const void *)r->edges.data, r->edges.size / sizeof(lb_record_edge),
                            r->arena, r->graph, err);

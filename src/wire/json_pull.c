@@ -13,7 +13,7 @@ static void pull_stop(lb_json_pull *p, lb_status status)
     p->in.at = p->in.end;
 }
 
-void lb_json_fail(lb_json_pull *p, const char *fmt, ...)
+void lb_json_pull_fail(lb_json_pull *p, const char *fmt, ...)
 {
     char text[256];
     va_list ap;
@@ -25,7 +25,7 @@ void lb_json_fail(lb_json_pull *p, const char *fmt, ...)
     pull_stop(p, lb_fail(p->err, LB_CORRUPT, LB_AT(lb_cursor_offset(&p->in)), "JSON: %s", text));
 }
 
-void lb_json_begin(lb_json_pull *p, lb_str text, lb_arena *arena, lb_error *err)
+void lb_json_pull_begin(lb_json_pull *p, lb_str text, lb_arena *arena, lb_error *err)
 {
     *p = (lb_json_pull){ .arena = arena, .err = err };
     lb_cursor_init(&p->in, text.at, text.size, 0);
@@ -50,11 +50,11 @@ static bool pull_expect(lb_json_pull *p, char want)
         p->in.at++;
         return true;
     }
-    lb_json_fail(p, "'%c' is expected", want);
+    lb_json_pull_fail(p, "'%c' is expected", want);
     return false;
 }
 
-lb_json_kind lb_json_peek(lb_json_pull *p)
+lb_json_pull_kind lb_json_pull_peek(lb_json_pull *p)
 {
     int c = pull_look(p);
     if (c == '{')
@@ -136,7 +136,7 @@ static lb_str unescape(lb_json_pull *p, const uint8_t *at, const uint8_t *end)
         at++;
         size_t n = read_escape(&at, end, escaped);
         if (n == 0) {
-            lb_json_fail(p, "a string holds an escape that is none");
+            lb_json_pull_fail(p, "a string holds an escape that is none");
             return nothing;
         }
         memcpy(to, escaped, n);
@@ -161,7 +161,7 @@ static bool find_string(lb_json_pull *p, const uint8_t **begin, const uint8_t **
         }
         if (*at < 0x20) {
             in->at = at;
-            lb_json_fail(p, "a string holds a control character, 0x%02X", *at);
+            lb_json_pull_fail(p, "a string holds a control character, 0x%02X", *at);
             return false;
         }
         if (*at == '\\') {
@@ -170,11 +170,11 @@ static bool find_string(lb_json_pull *p, const uint8_t **begin, const uint8_t **
         }
     }
     in->at = in->end;
-    lb_json_fail(p, "the text ends inside a string");
+    lb_json_pull_fail(p, "the text ends inside a string");
     return false;
 }
 
-lb_str lb_json_string(lb_json_pull *p)
+lb_str lb_json_pull_string(lb_json_pull *p)
 {
     const uint8_t *begin, *end;
     bool escapes;
@@ -201,14 +201,14 @@ static lb_str pull_run(lb_json_pull *p)
     return (lb_str){ (const char *)begin, (size_t)(p->in.at - begin) };
 }
 
-int64_t lb_json_int(lb_json_pull *p)
+int64_t lb_json_pull_int(lb_json_pull *p)
 {
     lb_number n;
     lb_str run = pull_run(p);
     if (p->status == LB_OK && lb_number_parse(run.at, run.size, &n) == LB_NUMBER_INT)
         return n.i;
     p->in.at -= run.size;
-    lb_json_fail(p, "a whole number is expected");
+    lb_json_pull_fail(p, "a whole number is expected");
     return 0;
 }
 
@@ -247,12 +247,12 @@ static bool is_number(lb_str run)
 
 /* ---------------------------------------------------------------- brackets */
 
-bool lb_json_enter(lb_json_pull *p, char bracket)
+bool lb_json_pull_enter(lb_json_pull *p, char bracket)
 {
     if (p->status != LB_OK)
         return false;
     if (pull_look(p) != bracket) {
-        lb_json_fail(p, bracket == '{' ? "an object is expected" : "an array is expected");
+        lb_json_pull_fail(p, bracket == '{' ? "an object is expected" : "an array is expected");
         return false;
     }
     p->in.at++;
@@ -273,22 +273,22 @@ static bool pull_next(lb_json_pull *p, char close)
     if (fresh)
         return true;
     if (pull_look(p) != ',') {
-        lb_json_fail(p, "',' or '%c' is expected", close);
+        lb_json_pull_fail(p, "',' or '%c' is expected", close);
         return false;
     }
     p->in.at++;
     return true;
 }
 
-bool lb_json_next_key(lb_json_pull *p, lb_str *key)
+bool lb_json_pull_next_key(lb_json_pull *p, lb_str *key)
 {
     if (!pull_next(p, '}'))
         return false;
-    *key = lb_json_string(p);
+    *key = lb_json_pull_string(p);
     return pull_expect(p, ':');
 }
 
-bool lb_json_next_item(lb_json_pull *p)
+bool lb_json_pull_next_item(lb_json_pull *p)
 {
     return pull_next(p, ']');
 }
@@ -299,7 +299,7 @@ static void skip_plain(lb_json_pull *p)
 {
     const uint8_t *begin, *end;
     bool escapes;
-    if (lb_json_peek(p) == LB_JSON_STRING) {
+    if (lb_json_pull_peek(p) == LB_JSON_STRING) {
         (void)find_string(p, &begin, &end, &escapes);
         return;
     }
@@ -307,17 +307,17 @@ static void skip_plain(lb_json_pull *p)
     if (is_number(run) || lb_str_is(run, "true") || lb_str_is(run, "false") || lb_str_is(run, "null"))
         return;
     p->in.at -= run.size;
-    lb_json_fail(p, "a value is expected");
+    lb_json_pull_fail(p, "a value is expected");
 }
 
 /* The brackets that are open stand in a stack of their own. */
-void lb_json_skip(lb_json_pull *p)
+void lb_json_pull_skip(lb_json_pull *p)
 {
     char open[LB_JSON_DEPTH];
     size_t depth = 0;
     lb_str key;
     do {
-        lb_json_kind kind = lb_json_peek(p);
+        lb_json_pull_kind kind = lb_json_pull_peek(p);
         if (kind != LB_JSON_OBJECT && kind != LB_JSON_ARRAY) {
             skip_plain(p);
         } else if (depth == LB_JSON_DEPTH) {
@@ -326,17 +326,17 @@ void lb_json_skip(lb_json_pull *p)
                                      "JSON: values are nested deeper than %d", LB_JSON_DEPTH));
         } else {
             open[depth] = kind == LB_JSON_OBJECT ? '{' : '[';
-            (void)lb_json_enter(p, open[depth++]);
+            (void)lb_json_pull_enter(p, open[depth++]);
         }
         while (depth > 0 && p->status == LB_OK &&
-               !(open[depth - 1] == '{' ? lb_json_next_key(p, &key) : lb_json_next_item(p)))
+               !(open[depth - 1] == '{' ? lb_json_pull_next_key(p, &key) : lb_json_pull_next_item(p)))
             depth--;
     } while (depth > 0 && p->status == LB_OK);
 }
 
-lb_status lb_json_end(lb_json_pull *p)
+lb_status lb_json_pull_end(lb_json_pull *p)
 {
     if (p->status == LB_OK && pull_look(p) >= 0)
-        lb_json_fail(p, "something follows the value");
+        lb_json_pull_fail(p, "something follows the value");
     return p->status;
 }
