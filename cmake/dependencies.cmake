@@ -58,10 +58,11 @@ function(lakebed_mend VARIABLE SOURCE)
     set(${VARIABLE} "${PROJECT_BINARY_DIR}/mended/${file}" PARENT_SCOPE)
 endfunction()
 
-# ---- xxHash, jansson
+# ---- xxHash, jansson, zstd
 
 lakebed_require(XXHASH libxxhash)
 lakebed_require(JANSSON jansson)
+lakebed_require(ZSTD libzstd)
 
 # ---- nanoarrow with IPC
 
@@ -155,5 +156,21 @@ elseif(EXISTS "${deps}/blake3/VERSION")
 else()
     message(FATAL_ERROR "BLAKE3 is missing: ${setup_hint}")
 endif()
+
+# ---- protobuf-c, and the messages of Lance files made by its compiler
+
+lakebed_require(PROTOBUF_C libprotobuf-c)
+find_program(PROTOC_C protoc-c)
+if(NOT PROTOC_C)
+    message(FATAL_ERROR "protoc-c is missing: ${setup_hint}")
+endif()
+set(messages "${PROJECT_BINARY_DIR}/messages")
+file(MAKE_DIRECTORY "${messages}")
+add_custom_command(OUTPUT "${messages}/lance_file.pb-c.c" "${messages}/lance_file.pb-c.h"
+    COMMAND ${PROTOC_C} "--proto_path=${PROJECT_SOURCE_DIR}/src/format/lance" "--c_out=${messages}" lance_file.proto
+    DEPENDS "${PROJECT_SOURCE_DIR}/src/format/lance/lance_file.proto" VERBATIM)
+lakebed_embed(lakebed_messages "${messages}/lance_file.pb-c.c" "${messages}/lance_file.pb-c.h")
+target_link_libraries(lakebed_messages PRIVATE PkgConfig::PROTOBUF_C)
+target_include_directories(lakebed_embedded_headers SYSTEM INTERFACE "${messages}")
 
 list(APPEND LAKEBED_LIBRARIES Threads::Threads m)

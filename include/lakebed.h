@@ -428,13 +428,16 @@ typedef struct lb_open_options {
     lb_schema_mode schema;
 } lb_open_options;
 
-/* Open a data file, or a directory as one row space in map order. A map is found from the file upwards
+/* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row space in map order. A map is found from the file upwards
  * and used for files that have not changed since (size, mtime, ctime, hash of the block's start); otherwise
  * a file is surveyed first: whole up to 256 MiB, else its first 16 MiB.
  * Errors: NOTFOUND, IO, UNSUPPORTED, CORRUPT, USAGE (options). */
 LB_API lb_status lb_open(lb_context *cx, const char *path, const lb_open_options *options, lb_table **out,
                          lb_error *err);
 LB_API void lb_close(lb_table *table);
+
+/* Is it a directory of files, and not a single file or dataset? */
+LB_API bool lb_table_is_lake(const lb_table *table);
 
 /* Number of rows, or -1 where only a sample was read (then lb_table_count reads on to the end). */
 LB_API int64_t lb_table_rows(const lb_table *table);
@@ -615,6 +618,260 @@ LB_API lb_status lb_print(lb_context *cx, struct ArrowArrayStream *stream, const
 
 /* The forms lb_print knows, separated by blanks. */
 LB_API const char *lb_print_forms(void);
+
+/* ---------------------------------------------------------------- Lance datasets: what is in a version
+ * Rows are read by lb_open (PATH or PATH@VERSION); this tells of everything else. All strings and arrays are lent until the
+ * dataset is closed. */
+typedef struct lb_dataset lb_dataset;
+
+typedef struct lb_dataset_info {
+    size_t struct_size;
+    const char *path;     /* the folder */
+    const char *manifest; /* below it: "_versions/7.manifest" */
+    uint64_t version;
+    uint64_t newest;        /* version of the dataset */
+    int64_t rows;           /* live; -1: not known, see `unreadable` */
+    int64_t deleted;        /* rows that are in files but deleted; -1 */
+    const char *unreadable; /* why rows cannot be read: data files of format 2, feature flags …; NULL: they can */
+    uint64_t fragments, files, fields, columns, indices;
+    int64_t seconds; /* commit time, Unix; 0: not written */
+    int32_t nanos;
+    const char *tag;         /* in the manifest itself; "" */
+    const char *writer;      /* "lance 0.8.14"; "": not written (releases before 0.8.13) */
+    const char *storage;     /* "0.1" or as the manifest has it; "": it does not say */
+    const char *branch;      /* "": none */
+    const char *transaction; /* "": none */
+    uint64_t reader_flags, writer_flags;
+    int64_t max_fragment; /* largest fragment id ever used; -1: not written */
+    uint64_t manifest_bytes;
+    bool has_indices; /* there is an index section, perhaps an empty one */
+    bool has_aux;     /* there is version-auxiliary data, perhaps of no keys */
+} lb_dataset_info;
+
+typedef struct lb_dataset_version {
+    size_t struct_size;
+    uint64_t version;
+    const char *manifest;
+    uint64_t bytes; /* of the manifest */
+    int64_t seconds;
+    int32_t nanos;
+    const char *tag;  /* in the manifest; "" */
+    const char *tags; /* of refs files that name it, separated by blanks; "" */
+} lb_dataset_version;
+
+typedef struct lb_dataset_field {
+    size_t struct_size;
+    int32_t id, parent;       /* parent -1: a column */
+    const char *name;         /* its own, not the path */
+    const char *logical_type; /* Lance's word, "fixed_size_list:float:128" */
+    const char *encoding;     /* "none", "plain", "var_binary", "dictionary" */
+    bool nullable;
+    int32_t null_of; /* id of the field whose nulls this one tells (lb_lance_nulls); -1: it is data */
+    int64_t dictionary_offset, dictionary_length; /* in the manifest; -1: no dictionary */
+} lb_dataset_field;
+
+typedef struct lb_dataset_fragment {
+    size_t struct_size;
+    uint64_t id, files;
+    int64_t rows;          /* physical; -1: not known */
+    int64_t rows_recorded; /* by the manifest; -1: not written */
+    int64_t deleted;
+    const char *deletion_file; /* below the folder; NULL: none */
+} lb_dataset_fragment;
+
+typedef struct lb_dataset_file {
+    size_t struct_size;
+    const char *path; /* below the folder: "data/….lance" */
+    const int32_t *fields;
+    size_t n_fields;
+    uint32_t major, minor; /* as the manifest has them; 0, 0: not written */
+    uint64_t bytes;        /* likewise; 0 */
+} lb_dataset_file;
+
+typedef struct lb_dataset_index {
+    size_t struct_size;
+    const char *name, *uuid;
+    const int32_t *fields;
+    size_t n_fields;
+    uint64_t dataset_version;
+    const char *type;          /* "/lance.table.VectorIndexDetails" …; "": not written */
+    const uint32_t *fragments; /* that it says it covers; NULL: it does not say */
+    size_t n_fragments;
+} lb_dataset_index;
+
+typedef enum lb_dataset_meta {
+    LB_DATASET_SCHEMA, /* metadata of the schema */
+    LB_DATASET_AUX,    /* version-auxiliary data */
+    LB_DATASET_CONFIG, /* settings of the table */
+    LB_DATASET_TABLE   /* metadata of the table */
+} lb_dataset_meta;
+
+/* Open the newest version of a dataset, or PATH@VERSION: a number, a tag (of the refs folder, or of a manifest) or a time
+ * ("2026-11-30T12:00:00Z": the newest version that was there then). Errors: NOTFOUND, CORRUPT, UNSUPPORTED (a manifest of
+ * before release 0.2.7), IO. Data files that cannot be read are no error: info tells. Cost: one manifest; where it does not
+ * record rows (before release 0.8.13), a few reads for each fragment when they are first asked for. */
+LB_API lb_status lb_dataset_open(lb_context *cx, const char *path, lb_dataset **out, lb_error *err);
+LB_API void lb_dataset_close(lb_dataset *dataset);
+
+/* Is there a Lance dataset in the folder `path`? */
+LB_API bool lb_dataset_exists(const char *path);
+
+LB_API lb_status lb_dataset_get_info(lb_dataset *dataset, lb_dataset_info *out, lb_error *err);
+
+/* All versions that are there, by ascending number. Cost: the first call reads every manifest. Errors: USAGE (index), CORRUPT, IO. */
+LB_API lb_status lb_dataset_version_count(lb_dataset *dataset, uint64_t *count, lb_error *err);
+LB_API lb_status lb_dataset_version_at(lb_dataset *dataset, uint64_t index, lb_dataset_version *out, lb_error *err);
+
+/* Parts of the version. Errors: USAGE (index). */
+LB_API lb_status lb_dataset_field_at(lb_dataset *dataset, uint64_t index, lb_dataset_field *out, lb_error *err);
+LB_API lb_status lb_dataset_fragment_at(lb_dataset *dataset, uint64_t index, lb_dataset_fragment *out, lb_error *err);
+LB_API lb_status lb_dataset_file_at(lb_dataset *dataset, uint64_t fragment, uint64_t index, lb_dataset_file *out,
+                                    lb_error *err);
+LB_API lb_status lb_dataset_index_at(lb_dataset *dataset, uint64_t index, lb_dataset_index *out, lb_error *err);
+LB_API uint64_t lb_dataset_meta_count(lb_dataset *dataset, lb_dataset_meta kind);
+LB_API lb_status lb_dataset_meta_at(lb_dataset *dataset, lb_dataset_meta kind, uint64_t index, const char **key,
+                                    const void **value, size_t *size, lb_error *err);
+
+/* Row ids (fragment id << 32 | row in the fragment, deleted ones counted) of the live rows [first, first + count), and the live row
+ * of an id. Row ids are those of Lance: indices and deletion files use them. Errors: USAGE (past the end), NOTFOUND (no such row,
+ * or a deleted one), and what reading gives. */
+LB_API lb_status lb_dataset_row_ids(lb_dataset *dataset, uint64_t first, uint64_t count, uint64_t *out, lb_error *err);
+LB_API lb_status lb_dataset_row_of_id(lb_dataset *dataset, uint64_t id, uint64_t *row, lb_error *err);
+
+typedef enum lb_metric { LB_METRIC_DEFAULT, LB_METRIC_L2, LB_METRIC_COSINE, LB_METRIC_DOT } lb_metric;
+
+typedef struct lb_search {
+    size_t struct_size;
+    const char *column; /* of vectors: fixed_size_list of halffloat, float or double */
+    const float *query;
+    size_t dimension;
+    size_t k;         /* rows wanted */
+    unsigned probes;  /* partitions of the index that are looked into; 0: 20 */
+    unsigned refine;  /* 0: distances are the index's estimates; n: n * k candidates are ranked by exact distances */
+    lb_metric metric; /* DEFAULT: the index's, or L2. L2 is squared; COSINE is 1 - cos; DOT is 1 - x.y */
+    bool exact;       /* look at every vector, whatever indices there are */
+} lb_search;
+
+typedef struct lb_hit {
+    uint64_t row, row_id; /* live row of the version, and its Lance row id */
+    double distance;
+} lb_hit;
+
+/* The k rows whose vectors are nearest, by ascending distance, at most k of them into `out`. An IVF_PQ index of the column is used
+ * where there is one that can be; rows that it does not cover are compared exactly and merged. Estimates of a cosine index are squared
+ * distances of the normalized vectors (twice the cosine distance). Errors: NOTFOUND (column), USAGE, and what reading gives. */
+LB_API lb_status lb_dataset_search(lb_dataset *dataset, const lb_search *search, lb_hit *out, size_t *n, lb_error *err);
+
+/* Read everything that the version reaches: every page of every data file, deletions, dictionaries, vector index files. Errors: the
+ * first damage, with file and byte. */
+LB_API lb_status lb_dataset_verify(lb_dataset *dataset, lb_error *err);
+
+/* ---------------------------------------------------------------- Lance datasets: writing
+ * A dataset is a folder of versions; each change commits a new one, and none is ever changed. Paths name the folder; where a
+ * version may be said it is PATH@N or PATH@TAG. Writers may work side by side: whoever comes second does its change again on
+ * top of the first one's version, and where that makes no sense gets CONFLICT. A crash leaves the old or the new version.
+ *
+ * A stream of rows is pulled and released by the call, also on error. */
+
+/* What is written for nulls that Lance v1 cannot tell (docs/formats/lance.md). */
+typedef enum lb_lance_nulls {
+    LB_LANCE_NULLS_REFUSE, /* an error that names column and row */
+    LB_LANCE_NULLS_KEEP,   /* a companion column of booleans tells, which Lakebed joins again when it reads */
+    LB_LANCE_NULLS_LOSSY   /* 0, false, empty */
+} lb_lance_nulls;
+
+typedef struct lb_key_value {
+    const char *key;
+    const void *value; /* NULL: the key is taken away */
+    size_t size;
+} lb_key_value;
+
+typedef struct lb_lance_options {
+    size_t struct_size;
+    lb_lance_nulls nulls;
+    uint64_t group_rows; /* rows that are stored together; 0: 1,024 */
+    uint64_t file_rows;  /* a file is ended with the group that reaches so many; 0: 1,048,576 */
+    bool
+        whole_batches; /* a group ends with the batch that reaches group_rows, as Lance 0.4 had it; else exactly there */
+    bool replace; /* lb_lance_tag: the tag may stand already. lb_lance_append: make the dataset where there is none */
+    const char *tag;              /* written into the version itself; NULL: none */
+    const lb_key_value *metadata; /* of the schema: what changes */
+    size_t n_metadata;
+    const lb_key_value *aux; /* version-auxiliary data of the new version */
+    size_t n_aux;
+    int64_t timestamp_ns; /* of the commit, Unix time; 0: now */
+    const char *const
+        *file_names; /* of the data files to be written, less ".lance", ended by NULL; when they are used up,
+                                      or NULL: random UUIDs */
+} lb_lance_options;
+
+/* What a change made. */
+typedef struct lb_lance_result {
+    size_t struct_size;
+    uint64_t version;   /* 0: there was nothing to change */
+    uint64_t rows;      /* written, or deleted */
+    uint64_t files;     /* data files written */
+    uint64_t fragments; /* of the version */
+} lb_lance_result;
+
+/* Make a dataset of rows. Errors: USAGE: there is one (or another thing); nulls that are refused; names with dots;
+ * UNSUPPORTED: a type Lance v1 has not; CONFLICT, IO, the stream's. */
+LB_API lb_status lb_lance_create(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                 const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* Add rows behind the others. Columns are matched by name; types are widened where the dataset's holds all values.
+ * Errors: as create; USAGE: columns that do not fit. */
+LB_API lb_status lb_lance_append(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                 const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* A version that holds these rows only, with their columns. What came before stays in its versions. */
+LB_API lb_status lb_lance_overwrite(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                    const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* Add columns: one row of the stream for each row of the dataset, in its order. Errors: as create; USAGE: another number of rows, a
+ * name that is there; CONFLICT: another writer added or rewrote rows meanwhile. */
+LB_API lb_status lb_lance_add_columns(lb_context *cx, const char *path, struct ArrowArrayStream *rows,
+                                      const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* Delete rows, given as numbers from 0 over the newest version, or (`ids`) as row ids (fragment << 32 | row in it). One may be named
+ * twice, and a row that another writer deleted meanwhile is no error. Errors: USAGE: there is no such row; CONFLICT: another writer
+ * rewrote the rows; UNSUPPORTED. Reads: the deletions of the fragments concerned. */
+LB_API lb_status lb_lance_delete(lb_context *cx, const char *path, const uint64_t *rows, size_t n_rows, bool ids,
+                                 const lb_lance_options *options, lb_lance_result *out, lb_error *err);
+
+/* Rewrite neighbouring fragments that are small (fewer rows than options->file_rows) or have deleted rows into full ones. Nothing
+ * to do: version 0. Row ids change. Errors: CONFLICT: another writer changed these rows meanwhile. */
+LB_API lb_status lb_lance_compact(lb_context *cx, const char *path, const lb_lance_options *options,
+                                  lb_lance_result *out, lb_error *err);
+
+/* A new version with what the version `spec` holds ("3", a tag, a time). Errors: NOTFOUND. */
+LB_API lb_status lb_lance_restore(lb_context *cx, const char *path, const char *spec, const lb_lance_options *options,
+                                  lb_lance_result *out, lb_error *err);
+
+/* A new version with the newest one's rows, that says what the options have: metadata, aux, tag. */
+LB_API lb_status lb_lance_annotate(lb_context *cx, const char *path, const lb_lance_options *options,
+                                   lb_lance_result *out, lb_error *err);
+
+/* Name the version `spec` (NULL: the newest) `tag`, in a small file that no older reader minds; `spec` NULL and `remove`: take the tag
+ * away. A tag is of letters, digits, `-`, `_` and dots, and no number. Errors: USAGE: a tag that cannot be, or is there and
+ * options do not say replace; NOTFOUND. */
+LB_API lb_status lb_lance_tag(lb_context *cx, const char *path, const char *spec, const char *tag, bool remove,
+                              const lb_lance_options *options, lb_error *err);
+
+/* A file of a dataset that no version reaches: left by a writer that died, or of versions that are gone. */
+typedef struct lb_lance_orphan {
+    const char *path; /* below the dataset's folder */
+    uint64_t bytes;
+    int64_t age_ns; /* since it was written */
+    bool removed;
+} lb_lance_orphan;
+typedef void (*lb_lance_orphan_fn)(void *user, const lb_lance_orphan *orphan);
+
+/* Give every orphan to `each`, and with `remove` take away those older than `older_than_ns`: only after every manifest was read, and
+ * while no Lakebed writer is at work. A foreign writer's files are told from leftovers by their age alone.
+ * Errors: CONFLICT (a writer is at work), and what reading a manifest gives: then nothing is removed. */
+LB_API lb_status lb_lance_orphans(lb_context *cx, const char *path, bool remove, int64_t older_than_ns,
+                                  lb_lance_orphan_fn each, void *user, lb_error *err);
 
 /* ---------------------------------------------------------------- lineage: where the columns of SQL come from
  * A statement and a catalog in, a graph out: which columns each result column is made of (PROJECTION), and which

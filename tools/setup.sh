@@ -4,6 +4,7 @@
 #
 #   tools/setup.sh            what the build needs
 #   tools/setup.sh --tests    also the Python peers of the tests, and real data for them
+#   tools/setup.sh --lance-peers    also releases of Lance, for the tests of its datasets (1 GB)
 #   tools/setup.sh --lint     also clang-format and clang-tidy
 #   tools/setup.sh --fuzz     also clang with libFuzzer
 #
@@ -230,6 +231,38 @@ fetch_peers()
     peers_stamp >"$deps/venv/peers"
 }
 
+# ---- releases of Lance: each in an environment of its own, for they want other versions of the same packages
+
+lance_peer()    # RELEASE PACKAGE…
+{
+    local folder=$deps/lance-$1
+    "$folder/bin/python" -c 'import lance' 2>/dev/null && return 0
+    say "installing pylance $1 in $folder"
+    python3 -m venv --clear "$folder"
+    "$folder/bin/python" -m pip --disable-pip-version-check --quiet install "pylance==$1" "${@:2}"
+}
+
+# vectordb 0.1.4 has Lance 0.4.17 in it, the reference; it is linked with Fortran's runtime.
+lance_node()
+{
+    local folder=$deps/lance-node
+    have npm && [ ! -d "$folder/node_modules/vectordb" ] || return 0
+    say "installing vectordb 0.1.4 for Node.js in $folder"
+    mkdir -p "$folder/deb"
+    (cd "$folder" && npm install --silent --prefix . vectordb@0.1.4 >/dev/null) || return 1
+    (cd "$folder/deb" && apt-get download -qq libgfortran5 2>/dev/null && dpkg-deb -x libgfortran5_*.deb .) || true
+}
+
+fetch_lance_peers()
+{
+    have_venv || need python3-venv false
+    install_missing || return 1
+    lance_peer 0.4.21 "pyarrow==15.0.0" "numpy<2" &&
+        lance_peer 0.10.18 "pyarrow==15.0.0" "numpy<2" &&
+        lance_peer 8.0.0 "pyarrow==26.0.1" &&
+        lance_node
+}
+
 # ---- SQL that others wrote to test their parsers: TPC-H, TPC-DS and a thousand statements of all systems
 
 fetch_sql_suites()
@@ -272,9 +305,11 @@ fetch_vega()
 # ---- in order
 
 tests=no
+lance_peers=no
 for option in "$@"; do
     case $option in
     --tests) tests=yes ;;
+    --lance-peers) lance_peers=yes ;;
     --lint)
         need clang-format have_formatter
         need clang-tidy have clang-tidy
@@ -285,7 +320,7 @@ for option in "$@"; do
         sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
         exit 0
         ;;
-    *) die "unknown option $option (it knows --tests, --lint and --fuzz)" ;;
+    *) die "unknown option $option (it knows --tests, --lance-peers, --lint and --fuzz)" ;;
     esac
 done
 
@@ -298,6 +333,9 @@ need python3 have python3
 need libcmocka-dev have_library cmocka
 need libxxhash-dev have_library libxxhash
 need libjansson-dev have_library jansson
+need libzstd-dev have_library libzstd
+need libprotobuf-c-dev have_library libprotobuf-c
+need protobuf-c-compiler have protoc-c
 need ca-certificates test -e /etc/ssl/certs/ca-certificates.crt
 install_missing
 missing=()
@@ -315,5 +353,8 @@ if [ "$tests" = yes ] && ! fetch_sql_suites; then
 fi
 if [ "$tests" = yes ] && ! fetch_vega; then
     say "vega-datasets could not be fetched; the tests that read it will be skipped"
+fi
+if [ "$lance_peers" = yes ] && ! fetch_lance_peers; then
+    say "not all releases of Lance could be installed; the tests that need them will be skipped"
 fi
 say "everything is there"

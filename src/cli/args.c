@@ -341,13 +341,17 @@ static int judge(cli *c, const scan *s)
         return report_usage(c, "--%s takes no value", s->unwanted);
     if (args_has(c, OPT_HELP) || args_has(c, OPT_VERSION))
         return EXIT_DONE;
-    if (s->missing != NULL && cli_option_find(s->missing, strlen(s->missing), &option))
+    if (s->missing != NULL && cli_option_find(s->missing, strlen(s->missing), &option)) {
+        cli_option_fit(&option, c->args.verb);
         return report_usage(c, "--%s needs a value: --%s %s", option.name, option.name, option.value);
+    }
     if (c->args.verb == VERB_COUNT_)
         return report_usage(c, "nothing to do: give a verb or a path");
-    for (size_t i = 0; cli_option_at(i, &option); i++)
+    for (size_t i = 0; cli_option_at(i, &option); i++) {
+        cli_option_fit(&option, c->args.verb);
         if ((status = check_option(c, &option)) != EXIT_DONE)
             return status;
+    }
     status = check_operands(c);
     return status == EXIT_DONE ? set_read_options(c) : status;
 }

@@ -36,6 +36,7 @@ typedef enum cli_verb_id {
     VERB_SCHEMA,
     VERB_STATS,
     VERB_LINEAGE,
+    VERB_LANCE,
     VERB_FORMATS,
     VERB_HELP,
     VERB_VERSION,
@@ -92,6 +93,21 @@ typedef enum cli_option_id {
     OPT_FORMAT,
     OPT_NO_MAP,
     OPT_SCHEMA,
+    OPT_NULLS,
+    OPT_TAG,
+    OPT_UNSET,
+    OPT_AUX,
+    OPT_GROUP_ROWS,
+    OPT_FILE_ROWS,
+    OPT_IDS,
+    OPT_ORPHANS,
+    OPT_REMOVE,
+    OPT_FORCE,
+    OPT_QUERY,
+    OPT_PROBES,
+    OPT_REFINE,
+    OPT_METRIC,
+    OPT_EXACT,
     OPT_CATALOG,
     OPT_LAKE,
     OPT_DEFAULT_DB,
@@ -149,6 +165,9 @@ bool cli_next_word(const char **at, char *word, size_t cap);
 
 /* The list to walk over for this option of a verb; "" where it takes anything. Lent until the next call. */
 const char *cli_option_words(const cli_option *option, cli_verb_id verb);
+
+/* Give an option the kind of value it has with a verb, where that is another one. */
+void cli_option_fit(cli_option *option, cli_verb_id verb);
 
 /* What an option says in the help of a verb, where it says more than one thing. */
 const char *cli_option_help(const cli_option *option, cli_verb_id verb);
@@ -248,8 +267,8 @@ cli_text number_text(uint64_t n);                                    /* 1,234,56
 cli_text size_text(uint64_t bytes);                                  /* 1.2 MB */
 cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 2 files */
 
-/* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n, \u202e. So
- * no name or message can steer the terminal. Owned by the caller. */
+/* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n,
+ * \u202e. So no name or message can steer the terminal. Owned by the caller. */
 char *clean_text(const char *text);
 
 void cli_no_memory(void) __attribute__((noreturn)); /* say so and end the command */
@@ -298,6 +317,7 @@ int verb_count(cli *c);
 int verb_schema(cli *c);
 int verb_stats(cli *c);
 int verb_lineage(cli *c);
+int verb_lance(cli *c);
 int verb_formats(cli *c);
 int verb_help(cli *c);
 int verb_version(cli *c);
@@ -305,6 +325,36 @@ int verb_show(cli *c);
 
 /* Candidates for the last of `words`, a line each, as the completion scripts ask for them. */
 int complete_words(int count, char **words);
+
+/* ---------------------------------------------------------------- Lance datasets: verb_lance.c, verb_lance_look.c */
+
+/* Options of a write, out of the command line. What it points to is freed with lance_options_free. */
+typedef struct lance_call {
+    lb_lance_options options;
+    lb_key_value *metadata, *aux;
+} lance_call;
+int lance_options(cli *c, lance_call *out);
+void lance_options_free(lance_call *call);
+
+/* Rows of `table`, of which one of slice and take says which, as a new dataset: what `slice --to lance` does. */
+int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const lb_take *take, const char *path);
+
+int lance_log(cli *c);
+int lance_show(cli *c);
+int lance_diff(cli *c);
+int lance_search(cli *c);
+int lance_tags(cli *c);
+int lance_pairs(cli *c, lb_dataset_meta kind);
+
+/* A moment as 2026-11-30T12:34:56.789Z; "-" where there is none. */
+cli_text moment_text(int64_t seconds, int32_t nanos);
+
+/* How long ago, in text as `doctor --older-than` takes it; false: it is none. */
+bool cli_parse_age(const char *text, int64_t *out);
+
+/* Names given with --columns, split at their commas; `*names` holds what the list points into. Both are freed by
+ * the caller. */
+void cli_columns(const cli *c, cli_list *columns, char **names);
 
 /* Open `path` with the options given; on failure the error is printed and the exit status returned, else EXIT_DONE. */
 int cli_open(cli *c, const char *path, lb_table **out);

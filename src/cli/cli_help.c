@@ -66,6 +66,7 @@ static void put_options(FILE *out, const char *title, cli_verb_id verb, bool rea
         if (!any)
             (void)fprintf(out, "\n%s\n", title);
         any = true;
+        cli_option_fit(&option, verb);
         put_option(out, &option, verb);
     }
 }

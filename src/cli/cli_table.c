@@ -135,6 +135,32 @@ static const cli_verb verbs[VERB_COUNT_] = {
                     "lakebed lineage -f daily.sql --lake data --log lineage-log\n"
                     "lakebed lineage --log lineage-log --upstream mart.daily.revenue",
     },
+    [VERB_LANCE] = {
+        .name = "lance", .operands = "WHAT PATH…", .summary = "make and change versioned Lance datasets",
+        .least = 2, .most = SIZE_MAX, .run = verb_lance,
+        .about = "A dataset is a folder of versions: each change commits a new one, and none is ever changed. PATH@3,\n"
+                 "PATH@TAG and PATH@2026-11-30 name one of them, also for slice, head, count and the others.\n\n"
+                 "  create PATH --from SRC       a new dataset with the rows of SRC, a file or a directory\n"
+                 "  append PATH --from SRC       add rows behind the others\n"
+                 "  overwrite PATH --from SRC    a version with other rows; the former stays in its versions\n"
+                 "  add-columns PATH --from SRC  add the columns of SRC, a row for each row\n"
+                 "  delete PATH ROW…             delete rows: numbers, or A-B for all from A to B\n"
+                 "  compact PATH                 make small fragments and those with deleted rows into full ones\n"
+                 "  restore PATH@V               a new version with what V holds\n"
+                 "  tag PATH[@V] [NAME]          name a version; without a name: list the tags\n"
+                 "  log PATH                     list the versions\n"
+                 "  show PATH[@V]                fields, fragments, indices, metadata\n"
+                 "  diff PATH@A [B]              what changed from one version to another (default: the newest)\n"
+                 "  aux PATH[@V]                 the version's auxiliary data; with --set: a new version that has it\n"
+                 "  metadata PATH[@V]            metadata of the schema; with --set or --unset: a new version\n"
+                 "  search PATH[@V] COLUMN       rows with the nearest vectors: --query X,X,… --limit N\n"
+                 "  clean PATH                   remove what no version reaches",
+        .examples = "lakebed lance create new.lance --from prices.csv\n"
+                    "lakebed lance append prices.lance --from today.csv --tag v2\n"
+                    "lakebed lance delete prices.lance 17 100-199\n"
+                    "lakebed slice prices.lance@1 --limit 5\n"
+                    "lakebed lance clean prices.lance --older-than 7d",
+    },
     [VERB_FORMATS] = {
         .name = "formats", .operands = "", .summary = "list the formats, their extensions and read options",
         .run = verb_formats,
@@ -169,9 +195,10 @@ enum {
     ON_SPLITS = BIT(SPLITS),
     ON_LIMIT = BIT(SLICE) | BIT(HEAD) | BIT(TAIL) | BIT(SAMPLE) | BIT(SHUFFLE),
     ON_ROWS = ON_LIMIT | BIT(TAKE),
-    ON_READ = ON_ROWS | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(SHOW),
+    ON_READ = ON_ROWS | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) | BIT(LANCE) | BIT(SHOW),
     ON_JSON = ON_ROWS | BIT(MAP) | BIT(DOCTOR) | BIT(LOCATE) | BIT(SPLITS) | BIT(COUNT) | BIT(SCHEMA) | BIT(STATS) |
-              BIT(LINEAGE) | BIT(FORMATS),
+              BIT(LANCE) | BIT(LINEAGE) | BIT(FORMATS),
+    ON_LANCE = BIT(LANCE),
     ON_LINEAGE = BIT(LINEAGE),
     ON_ALL = (1u << VERB_COUNT_) - 1
 };
@@ -220,9 +247,11 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_PAGES] = { .name = "pages", .help = "kept for Parquet files, which are not read yet", .verbs = ON_MAP },
     [OPT_SET] = { .name = "set",
                   .value = "GLOB:OPTIONS",
-                  .help = "read options for the files that match, as name=value,name=value; later ones win",
+                  .help =
+                      "read options for the files that match, as name=value,name=value; later ones win (lance aux and "
+                      "metadata: KEY=VALUE, or KEY=@FILE)",
                   .kind = KIND_TEXT,
-                  .verbs = ON_MAP,
+                  .verbs = ON_MAP | ON_LANCE,
                   .repeatable = true },
     [OPT_DETECT] = { .name = "detect",
                      .help = "accept a delimiter, or UTF-16, found by looking at the file",
@@ -241,9 +270,9 @@ static const cli_option options[OPT_COUNT] = {
                      .verbs = ON_DOCTOR },
     [OPT_OLDER_THAN] = { .name = "older-than",
                          .value = "AGE",
-                         .help = "verify only what was not verified for so long: 90s, 30m, 12h, 7d, 2w",
+                         .help = "verify, or clean, only what is older: 90s, 30m, 12h, 7d, 2w (clean: default 7d)",
                          .kind = KIND_TEXT,
-                         .verbs = ON_DOCTOR },
+                         .verbs = ON_DOCTOR | ON_LANCE },
     [OPT_FILE] = { .name = "file",
                    .letter = 'f',
                    .value = "PATH",
@@ -254,18 +283,18 @@ static const cli_option options[OPT_COUNT] = {
                      .value = "N",
                      .help = "first row, from 0 (default 0)",
                      .kind = KIND_NUMBER,
-                     .verbs = ON_SLICE },
+                     .verbs = ON_SLICE | ON_LANCE },
     [OPT_LIMIT] = { .name = "limit",
                     .letter = 'n',
                     .value = "N",
                     .help = "number of rows (slice, shuffle: to the end; head, tail: 10, also -N; sample: 10)",
                     .kind = KIND_NUMBER,
-                    .verbs = ON_LIMIT },
+                    .verbs = ON_LIMIT | ON_LANCE },
     [OPT_ROWS_FROM] = { .name = "rows-from",
                         .value = "FILE",
                         .help = "also the rows in FILE (- is standard input), a row or range a line",
                         .kind = KIND_FILE,
-                        .verbs = ON_TAKE,
+                        .verbs = ON_TAKE | ON_LANCE,
                         .repeatable = true },
     [OPT_SEED] = { .name = "seed",
                    .value = "S",
@@ -276,17 +305,18 @@ static const cli_option options[OPT_COUNT] = {
                    .value = "K",
                    .help = "begin at place K of the shuffled rows, from 0",
                    .kind = KIND_NUMBER,
-                   .verbs = ON_SHUFFLE },
+                   .verbs = ON_SHUFFLE | ON_LANCE },
     [OPT_SORTED] = { .name = "sorted", .help = "in the order of the data, not as drawn", .verbs = ON_SAMPLE },
     [OPT_COLUMNS] = { .name = "columns",
                       .value = "A,B,…",
                       .help = "only these, in this order; a comma in a name is \\,",
                       .kind = KIND_TEXT,
-                      .verbs = ON_ROWS,
+                      .verbs = ON_ROWS | ON_LANCE,
                       .repeatable = true },
     [OPT_TO] = { .name = "to",
                  .value = "FORM",
-                 .help = "table, csv, ndjson, json, arrow, arrows, raw (the records' own bytes), tagged or canonical",
+                 .help = "table, csv, ndjson, json, arrow, arrows, lance, raw (the records' own bytes), tagged or "
+                         "canonical",
                  .kind = KIND_CHOICE,
                  .verbs = ON_ROWS | ON_LINEAGE },
     [OPT_OUTPUT] = { .name = "output",
@@ -318,6 +348,72 @@ static const cli_option options[OPT_COUNT] = {
                          "files of a directory that differ: unite columns (default), refuse, or make conflicts text",
                      .kind = KIND_CHOICE,
                      .verbs = ON_READ },
+    [OPT_NULLS] = { .name = "nulls",
+                    .value = "refuse|keep|lossy",
+                    .help = "nulls that Lance v1 cannot tell: an error (default), kept in a companion column, or 0, "
+                            "false and empty instead",
+                    .kind = KIND_CHOICE,
+                    .verbs = ON_LANCE | ON_ROWS },
+    [OPT_TAG] = { .name = "tag",
+                  .value = "NAME",
+                  .help = "write this tag into the new version",
+                  .kind = KIND_TEXT,
+                  .verbs = ON_LANCE },
+    [OPT_UNSET] = { .name = "unset",
+                    .value = "KEY",
+                    .help = "metadata: take a key away",
+                    .kind = KIND_TEXT,
+                    .verbs = ON_LANCE,
+                    .repeatable = true },
+    [OPT_AUX] = { .name = "aux",
+                  .value = "KEY=VALUE",
+                  .help = "auxiliary data of the new version; =@FILE takes the value from a file",
+                  .kind = KIND_TEXT,
+                  .verbs = ON_LANCE,
+                  .repeatable = true },
+    [OPT_GROUP_ROWS] = { .name = "group-rows",
+                         .value = "N",
+                         .help = "rows that are stored together (default 1024)",
+                         .kind = KIND_NUMBER,
+                         .least = 1,
+                         .verbs = ON_LANCE | ON_ROWS },
+    [OPT_FILE_ROWS] = { .name = "file-rows",
+                        .value = "N",
+                        .help = "rows of a full data file (default 1048576)",
+                        .kind = KIND_NUMBER,
+                        .least = 1,
+                        .verbs = ON_LANCE | ON_ROWS },
+    [OPT_IDS] = { .name = "ids",
+                  .help = "delete: the numbers are row ids (fragment * 4294967296 + row in it)",
+                  .verbs = ON_LANCE },
+    [OPT_ORPHANS] = { .name = "orphans", .help = "show: list files that no version reaches", .verbs = ON_LANCE },
+    [OPT_REMOVE] = { .name = "remove", .help = "tag: take the tag away", .verbs = ON_LANCE },
+    [OPT_FORCE] = { .name = "force",
+                    .help = "tag: move a tag that is there; append: make the dataset where there is none",
+                    .verbs = ON_LANCE },
+    [OPT_QUERY] = { .name = "query",
+                    .value = "X,X,…",
+                    .help = "search: the vector whose nearest rows are wanted",
+                    .kind = KIND_TEXT,
+                    .verbs = ON_LANCE },
+    [OPT_PROBES] = { .name = "probes",
+                     .value = "N",
+                     .help = "search: partitions of the index that are looked into (default 20)",
+                     .kind = KIND_NUMBER,
+                     .least = 1,
+                     .verbs = ON_LANCE },
+    [OPT_REFINE] = { .name = "refine",
+                     .value = "N",
+                     .help = "search: rank N times as many candidates by their exact distances",
+                     .kind = KIND_NUMBER,
+                     .least = 1,
+                     .verbs = ON_LANCE },
+    [OPT_METRIC] = { .name = "metric",
+                     .value = "l2|cosine|dot",
+                     .help = "search: how distances are measured (default: as the index, or l2)",
+                     .kind = KIND_CHOICE,
+                     .verbs = ON_LANCE },
+    [OPT_EXACT] = { .name = "exact", .help = "search: look at every vector, without an index", .verbs = ON_LANCE },
     [OPT_CATALOG] = { .name = "catalog",
                       .value = "FILE",
                       .help = "tables and views: JSON, or CREATE TABLE and CREATE VIEW statements",
@@ -503,12 +599,33 @@ const char *cli_option_words(const cli_option *option, cli_verb_id verb)
     if (verb == VERB_LINEAGE)
         (void)snprintf(forms, sizeof forms, "%s openlineage html", lb_lineage_forms());
     else
-        (void)snprintf(forms, sizeof forms, "%s raw", lb_print_forms());
+        (void)snprintf(forms, sizeof forms, "%s lance raw", lb_print_forms());
     return forms;
+}
+
+void cli_option_fit(cli_option *option, cli_verb_id verb)
+{
+    if (option->read || option->id != OPT_FROM || verb != VERB_LANCE)
+        return;
+    option->value = "SRC";
+    option->kind = KIND_FILE;
+}
+
+static const char *lance_help(const cli_option *option)
+{
+    if (option->id == OPT_FROM)
+        return "where the rows come from: anything that Lakebed reads";
+    if (option->id == OPT_LIMIT)
+        return "number of rows (to the end; search: 10)";
+    if (option->id == OPT_ROWS_FROM)
+        return "delete: take row numbers from a file, a line each (-: standard input)";
+    return option->help;
 }
 
 const char *cli_option_help(const cli_option *option, cli_verb_id verb)
 {
+    if (!option->read && verb == VERB_LANCE)
+        return lance_help(option);
     if (option->read || verb != VERB_LINEAGE)
         return option->help;
     if (option->id == OPT_FILE)

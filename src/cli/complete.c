@@ -29,10 +29,11 @@ static void complete_formats(const char *typed, const char *before)
 }
 
 /* Values of an option; `before` is what stands before them in the same word, as "--to=". */
-static void complete_value(const cli_option *option, cli_verb_id verb, const char *typed, const char *before)
+static void complete_value(cli_option *option, cli_verb_id verb, const char *typed, const char *before)
 {
     char word[64];
     const char *at = cli_option_words(option, verb);
+    cli_option_fit(option, verb);
     if (option->kind == KIND_FILE) {
         (void)puts(":files");
         return;

@@ -17,7 +17,7 @@ static const struct {
     { "csv", "csv", NULL },       { "tsv", "csv", "\t" },      { "psv", "csv", "|" },
     { "ndjson", "ndjson", NULL }, { "jsonl", "ndjson", NULL }, { "json", "json", NULL },
     { "arrow", "arrow", NULL },   { "ipc", "arrow", NULL },    { "feather", "arrow", NULL },
-    { "arrows", "arrows", NULL },
+    { "arrows", "arrows", NULL }, { "lance", "lance", NULL },
 };
 
 static bool plan_extension(rows_plan *plan, const char *file)
@@ -48,6 +48,8 @@ int rows_form(cli *c, rows_plan *plan)
         return report_usage(c, "--json goes with --explain; rows as JSON are --to json or --to ndjson");
     if (args_has(c, OPT_EXPLAIN) && args_has(c, OPT_OUTPUT))
         return report_usage(c, "--explain prints no rows, so there is nothing for --output");
+    if (strcmp(plan->form, "lance") == 0 && plan->file == NULL && !args_has(c, OPT_EXPLAIN))
+        return report_usage(c, "a Lance dataset is a folder; name it with -o");
     bool binary = strcmp(plan->form, "arrow") == 0 || strcmp(plan->form, "arrows") == 0;
     if (binary && plan->file == NULL && c->out_terminal && !args_has(c, OPT_EXPLAIN))
         return report_usage(c, "--to %s is not for a terminal; write it to a file with -o, or into a pipe", plan->form);
@@ -75,15 +77,20 @@ static char *split_columns(cli_list *columns, const char *text, char *out)
     return out;
 }
 
-void rows_columns(const cli *c, rows_plan *plan)
+void cli_columns(const cli *c, cli_list *columns, char **names)
 {
     const cli_list *given = &c->args.given[OPT_COLUMNS];
     size_t size = 0;
     for (size_t i = 0; i < given->count; i++)
         size += strlen(given->items[i]) + 1;
-    char *out = plan->names = cli_alloc(size, 1);
+    char *out = *names = cli_alloc(size, 1);
     for (size_t i = 0; i < given->count; i++)
-        out = split_columns(&plan->columns, given->items[i], out);
+        out = split_columns(columns, given->items[i], out);
+}
+
+void rows_columns(const cli *c, rows_plan *plan)
+{
+    cli_columns(c, &plan->columns, &plan->names);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -356,6 +363,8 @@ int rows_give(cli *c, lb_table *table, const rows_plan *plan)
 {
     if (args_has(c, OPT_EXPLAIN))
         return explain(c, table, plan);
+    if (strcmp(plan->form, "lance") == 0)
+        return lance_create_from(c, table, plan->slice, plan->take, plan->file);
     return plan->file != NULL ? write_file(c, table, plan) : write_stdout(c, table, plan);
 }
 

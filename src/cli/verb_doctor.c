@@ -23,7 +23,7 @@ typedef struct doctor_run {
 /* ---------------------------------------------------------------- options */
 
 /* "90s", "30m", "12h", "7d", "2w" in nanoseconds. */
-static bool parse_age(const char *text, int64_t *out)
+bool cli_parse_age(const char *text, int64_t *out)
 {
     static const struct {
         char unit;
@@ -53,7 +53,7 @@ static int doctor_options(cli *c, lb_doctor_options *out)
     *out = (lb_doctor_options){ .struct_size = sizeof *out,
                                 .heal = args_has(c, OPT_HEAL),
                                 .verify = args_has(c, OPT_VERIFY) || age != NULL };
-    if (age != NULL && !parse_age(age, &out->older_than_ns))
+    if (age != NULL && !cli_parse_age(age, &out->older_than_ns))
         return report_usage(c, "--older-than takes an age as 90s, 30m, 12h, 7d or 2w, not \"%s\"", age);
     if (args_has(c, OPT_UNDO) && (out->heal || out->verify))
         return report_usage(c, "--undo goes with no other work: not with --heal, --verify or --older-than");

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SHOW_ROWS = 10, SHOW_FORMATS = 32 };
 
@@ -268,13 +267,12 @@ int verb_show(cli *c)
     const char *path = c->args.operands.items[0];
     lb_error err = LB_ERROR_INIT;
     struct ArrowSchema schema = { 0 };
-    struct stat st = { 0 };
     lb_table *table = NULL;
     int result = cli_open(c, path, &table);
     if (result != EXIT_DONE)
         return result;
     progress_end(c);
-    bool lake = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    bool lake = lb_table_is_lake(table);
     lb_status status = lb_table_schema(table, &schema, &err);
     if (status == LB_OK)
         status = lake ? show_lake(table, path, (uint64_t)schema.n_children, &err)

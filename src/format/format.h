@@ -98,6 +98,10 @@ struct lb_format {
     lb_status (*extents)(lb_reader *reader, const uint64_t *rows, size_t n, lb_extent *out, size_t *found,
                          lb_error *err);
 
+    /* Read everything there is, checking what a scan need not: structure, positions, files beside. The first damage is the error:
+     * CORRUPT, UNSUPPORTED, NOTFOUND (a part is gone) … NULL: the bytes' digests tell. */
+    lb_status (*verify)(lb_reader *reader, lb_error *err);
+
     /* The records' own bytes. NULL: the format has none. */
     lb_status (*raw)(lb_reader *reader, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
 

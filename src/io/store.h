@@ -18,6 +18,9 @@ struct lb_store {
     /* Fresh size and times, of the very file that is read. Memory stores have times 0. */
     lb_status (*stat)(lb_store *store, lb_file_stat *out, lb_error *err);
     void (*close)(lb_store *store);
+    /* A dataset is a folder with one file that says what is in it: read_at and stat are that file's, and this opens another one
+     * by its path below the folder. NULL: a single file. Errors: NOTFOUND, IO, USAGE. */
+    lb_status (*open_inside)(lb_store *store, const char *rel_path, lb_store **out, lb_error *err);
     const char *path; /* for messages; "" for memory */
     uint64_t size;    /* when it was opened */
     _Atomic uint64_t bytes_read;

@@ -8,6 +8,7 @@
 #include "lake/lake_write.h"
 #include "lake/sandbox.h"
 #include "lake/spool.h"
+#include "lance/dataset_store.h"
 
 typedef struct build {
     lb_context *cx;
@@ -68,7 +69,7 @@ static lb_status build_inspect(build *b, const lb_data_file *file, const char *p
     options.progress_user = b;
     lb_status status = lb_data_file_check_name(file, err);
     if (status == LB_OK) {
-        status = lb_store_open_file(path, &store, err);
+        status = lb_data_store_open(path, &store, err);
         *gone = status == LB_NOTFOUND;
     }
     if (status == LB_OK)

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "io/store.h"
 #include "lake/digest.h"
+#include "lance/dataset_store.h"
 
 #define CONTENT_JOB_RANGES 16
 #define CONTENT_READ ((size_t)1 << 20)
@@ -162,7 +163,7 @@ lb_status lb_content_starts(const char *path, const lb_entry *entry, bool *hold,
     bool differs = false;
 
     *looked = false;
-    LB_TRY(lb_store_open_file(path, &store, err));
+    LB_TRY(lb_data_store_open(path, &store, err));
     lb_status status = content_starts(entry, store, &differs, looked, err);
     lb_store_close(store);
     *hold = !differs;
@@ -223,7 +224,7 @@ static lb_status content_one(void *user, size_t index, lb_error *err)
     lb_error why = LB_ERROR_INIT;
     bool differs = false;
 
-    lb_status status = lb_store_open_file(check->path, &store, &why);
+    lb_status status = lb_data_store_open(check->path, &store, &why);
     if (status == LB_OK)
         status = content_read(c, job, store, &differs, &why);
     lb_store_close(store);

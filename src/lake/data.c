@@ -9,6 +9,7 @@
 #include "lake/handlers.h"
 #include "lake/inspect.h"
 #include "lake/sandbox.h"
+#include "lance/dataset_store.h"
 
 /* ---------------------------------------------------------------- finding the map */
 
@@ -222,7 +223,10 @@ static lb_status data_open(lb_data *d, const lb_data_request *q, bool use_entry,
 {
     bool taken = false;
 
-    LB_TRY(lb_store_open_file(q->path, &d->store, err));
+    if (q->version != NULL)
+        LB_TRY(lb_dataset_store_open(d->cx, q->path, q->version, &d->store, err));
+    else
+        LB_TRY(lb_data_store_open(q->path, &d->store, err));
     LB_TRY(data_options(d, q, err));
     d->map_use = "stale";
     if (use_entry)

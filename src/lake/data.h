@@ -24,6 +24,7 @@ typedef struct lb_data {
 
 typedef struct lb_data_request {
     const char *path;                  /* to open */
+    const char *version;               /* of a dataset; NULL: the newest */
     const char *format;                /* forced; NULL */
     const lb_read_options *over;       /* asked; may be NULL */
     const lb_map *map;                 /* where the entry stands; NULL: none */

@@ -1,15 +1,23 @@
 #include "lake/discover.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/path.h"
 #include "base/utf8.h"
 #include "lake/handlers.h"
 #include "lake/map.h"
+#include "lance/dataset_store.h"
 
 typedef struct discover {
     lb_context *cx;
     const lb_discover_options *options;
+    const char *root;
+    pthread_mutex_t lock; /* of what follows: folders are asked for by several threads */
+    lb_arena names;
+    lb_buf datasets; /* of lb_walk_file: folders that are taken as one file */
+    lb_status status;
+    lb_error why;
 } discover;
 
 /* Never data, whatever is registered for their extension. */
@@ -37,21 +45,69 @@ static bool discover_matches(const char *const *globs, lb_str path)
     return false;
 }
 
+static bool discover_is_included(const discover *d, lb_str rel_path)
+{
+    const char *const *include = d->options->include;
+
+    return include == NULL || include[0] == NULL || discover_matches(include, rel_path);
+}
+
+/* Keep a dataset that is wanted. One whose manifest cannot be looked at is told of when it is inspected. */
+static lb_status discover_note(discover *d, lb_str rel_path, const char *path, lb_error *err)
+{
+    lb_file_stat now = { 0 };
+
+    if (lb_dataset_stat(path, &now, NULL) != LB_OK)
+        now = (lb_file_stat){ 0 };
+    lb_walk_file file = { .rel_path = rel_path, .size = now.size, .mtime_ns = now.mtime_ns, .ctime_ns = now.ctime_ns };
+    (void)pthread_mutex_lock(&d->lock);
+    file.rel_path.at = lb_arena_copy(&d->names, rel_path);
+    lb_status status =
+        file.rel_path.at == NULL ? lb_arena_fail(&d->names, err) : lb_buf_append(&d->datasets, &file, sizeof file, err);
+    (void)pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+/* Is a folder a dataset? Then it is noted as one file. */
+static bool discover_dataset(discover *d, lb_str rel_path)
+{
+    lb_error why = LB_ERROR_INIT;
+    lb_arena arena;
+    bool is = false;
+
+    lb_arena_init(&arena, NULL);
+    const char *rel = lb_arena_copy(&arena, rel_path);
+    const char *path = rel == NULL ? NULL : lb_path_join(&arena, d->root, rel);
+    lb_status status = path == NULL ? lb_arena_fail(&arena, &why) : lb_dataset_look(path, &is, &why);
+    if (status == LB_OK && is && discover_is_included(d, rel_path))
+        status = discover_note(d, rel_path, path, &why);
+    lb_arena_free(&arena);
+    if (status != LB_OK) {
+        (void)pthread_mutex_lock(&d->lock);
+        if (d->status == LB_OK) {
+            d->status = status;
+            d->why = why;
+        }
+        (void)pthread_mutex_unlock(&d->lock);
+    }
+    return is;
+}
+
 static bool discover_wants(void *user, lb_str rel_path, bool is_dir)
 {
-    const discover *d = user;
+    discover *d = user;
     const lb_discover_options *o = d->options;
     lb_str name = lb_path_name(rel_path);
 
     if (discover_matches(o->exclude, rel_path))
         return false;
     if (is_dir)
-        return o->by_products || !lb_str_is(name, ".br_cache");
+        return (o->by_products || !lb_str_is(name, ".br_cache")) && !discover_dataset(d, rel_path);
     if (discover_is_own(name) || (!o->by_products && discover_is_by_product(name)))
         return false;
     if (lb_handler_of_extension(d->cx, lb_path_extension(name)) == NULL)
         return false;
-    return o->include == NULL || o->include[0] == NULL || discover_matches(o->include, rel_path);
+    return discover_is_included(d, rel_path);
 }
 
 static const char discover_digits[] = "0123456789ABCDEF";
@@ -159,25 +215,83 @@ static lb_status discover_sort(lb_file_list *list, bool rename, bool *clashes, l
     return LB_OK;
 }
 
-lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_file_list *out,
-                      lb_error *err)
+/* A dataset is data, not a directory of them. */
+static lb_status discover_is_no_dataset(const char *root, lb_error *err)
 {
-    discover d = { cx, options };
-    const lb_walk_options walk = { .hidden = options->hidden, .want = discover_wants, .user = &d };
-    bool odd = false, clashes = false;
+    bool is;
 
-    LB_TRY(lb_walk(cx, root, &walk, out, err));
+    LB_TRY(lb_dataset_look(root, &is, err));
+    if (!is)
+        return LB_OK;
+    lb_fail(err, LB_USAGE, LB_NOWHERE, "this is one Lance dataset; a map is of a directory of files and datasets");
+    lb_fail_hint(err, "name the folder above it");
+    lb_fail_path(err, root);
+    return LB_USAGE;
+}
+
+/* Add the datasets to the files of the walk, behind them. */
+static lb_status discover_add_datasets(discover *d, lb_file_list *out, lb_error *err)
+{
+    const lb_walk_file *datasets = (const lb_walk_file *)(const void *)d->datasets.data;
+
+    for (size_t i = 0; i < d->datasets.size / sizeof *datasets; i++) {
+        lb_walk_file file = datasets[i];
+        file.rel_path.at = lb_arena_copy(&out->names, file.rel_path);
+        if (file.rel_path.at == NULL)
+            return lb_arena_fail(&out->names, err);
+        LB_TRY(lb_buf_append(&out->bytes, &file, sizeof file, err));
+    }
+    out->files = (lb_walk_file *)(void *)out->bytes.data;
+    out->count = out->bytes.size / sizeof *out->files;
+    return LB_OK;
+}
+
+static lb_status discover_all(discover *d, lb_context *cx, lb_file_list *out, lb_error *err)
+{
+    const lb_walk_options walk = { .hidden = d->options->hidden, .want = discover_wants, .user = d };
+
+    LB_TRY(lb_walk(cx, d->root, &walk, out, err));
+    if (d->status != LB_OK && err != NULL)
+        *err = d->why;
+    LB_TRY(d->status);
+    return d->datasets.size == 0 ? LB_OK : discover_add_datasets(d, out, err);
+}
+
+/* Names as a map has them; `*odd`: the order of paths is another one now, or a name may be there twice. */
+static lb_status discover_name(lb_file_list *out, bool *odd, lb_error *err)
+{
     for (size_t i = 0; i < out->count; i++) {
         lb_data_file *file = &out->files[i];
         lb_str raw = file->rel_path;
         LB_TRY(lb_map_name_of(raw, &out->names, &file->rel_path, err));
         if (file->rel_path.at != raw.at) {
             file->rel_path_raw = raw;
-            odd = true;
+            *odd = true;
         }
     }
-    if (!odd)
-        return LB_OK;
+    return LB_OK;
+}
+
+lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_file_list *out,
+                      lb_error *err)
+{
+    discover d = { .cx = cx, .options = options, .root = root, .why = LB_ERROR_INIT };
+    bool clashes = false;
+
+    LB_TRY(discover_is_no_dataset(root, err));
+    if (pthread_mutex_init(&d.lock, NULL) != 0)
+        return lb_fail_nomem(err);
+    lb_arena_init(&d.names, &cx->budget);
+    lb_buf_init(&d.datasets, &cx->budget);
+    lb_status status = discover_all(&d, cx, out, err);
+    bool odd = d.datasets.size != 0;
+    lb_buf_free(&d.datasets);
+    lb_arena_free(&d.names);
+    (void)pthread_mutex_destroy(&d.lock);
+    if (status == LB_OK)
+        status = discover_name(out, &odd, err);
+    if (status != LB_OK || !odd)
+        return status;
     LB_TRY(discover_sort(out, options->record_clashes, &clashes, err));
     return clashes ? discover_sort(out, false, &clashes, err) : LB_OK;
 }

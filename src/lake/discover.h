@@ -14,7 +14,8 @@ typedef struct lb_discover_options {
  * has the name's bytes. */
 typedef lb_walk_file lb_data_file;
 
-/* All data files below `root`, by ascending rel_path, in an initialised list. Errors: as lb_walk. */
+/* All data files below `root`, by ascending rel_path, in an initialised list; the folder of a Lance dataset is one of them and
+ * not looked into. Errors: as lb_walk; USAGE (root is a dataset itself). */
 lb_status lb_discover(lb_context *cx, const char *root, const lb_discover_options *options, lb_file_list *out,
                       lb_error *err);
 

@@ -1,4 +1,5 @@
 /* Map against directory: first by names, sizes and times, then, where those do not tell, by content. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -7,6 +8,8 @@
 #include "lake/data.h"
 #include "lake/digest.h"
 #include "lake/doctor.h"
+#include "lake/handlers.h"
+#include "lance/dataset_store.h"
 
 #define COMPARE_WINDOW 4096 /* files whose contents are compared at a time: what that takes is freed before the next */
 
@@ -234,6 +237,52 @@ static lb_status compare_judge(doctor *d, doctor_file *f, const lb_content_check
     return LB_OK;
 }
 
+/* What is wrong with a dataset, and in which of its files. */
+static lb_status compare_tell(doctor *d, doctor_file *f, const char *root, const lb_error *why, lb_error *err)
+{
+    char text[sizeof why->path + sizeof why->message + 32], byte[32] = "";
+    size_t n = strlen(root);
+
+    if (why->offset >= 0)
+        (void)snprintf(byte, sizeof byte, ", byte %lld", (long long)why->offset);
+    if (strncmp(why->path, root, n) == 0 && why->path[n] == '/')
+        (void)snprintf(text, sizeof text, "%s%s: %s", why->path + n + 1, byte, why->message);
+    else
+        (void)snprintf(text, sizeof text, "%s", why->message);
+    f->why = lb_arena_copy(&d->arena, lb_str_of(text));
+    return f->why == NULL ? lb_arena_fail(&d->arena, err) : LB_OK;
+}
+
+/* A dataset's bytes are those of its manifest: whether its rows can be read is seen by reading them. */
+static lb_status compare_verify(doctor *d, doctor_file *f, const lb_content_check *check, lb_error *err)
+{
+    const lb_format *format = lb_handler_of_name(check->entry->format);
+    lb_store *store = NULL;
+    lb_reader *reader = NULL;
+    lb_error why = LB_ERROR_INIT;
+
+    if (!d->options.verify || lb_doctor_is_drift(f) || check->entry->error.size != 0 || format == NULL ||
+        format->verify == NULL)
+        return LB_OK;
+    lb_status status = lb_data_store_open(check->path, &store, &why);
+    if (status == LB_OK)
+        status = format->open(format, d->cx, store, NULL, NULL, &reader, &why);
+    if (status == LB_OK)
+        status = format->verify(reader, &why);
+    format->close(reader);
+    lb_store_close(store);
+    if (status == LB_OK)
+        return LB_OK;
+    if (lb_is_callers(status) || status == LB_INTERNAL) {
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    f->drift = LB_DRIFT_UNREADABLE;
+    f->restamp = false;
+    return compare_tell(d, f, check->path, &why, err);
+}
+
 /* A window: the files that were added since the last one and are to be looked at. */
 typedef struct compare_window {
     lb_arena arena;
@@ -283,7 +332,8 @@ static lb_status compare_judge_all(doctor *d, const compare_window *w, lb_error 
     for (size_t i = d->looked_to; i < d->n_files; i++) {
         doctor_file *f = &d->files[i];
         if (f->looked) {
-            LB_TRY(compare_judge(d, f, &w->checks[k++], err));
+            LB_TRY(compare_judge(d, f, &w->checks[k], err));
+            LB_TRY(compare_verify(d, f, &w->checks[k++], err));
             d->healthy += !lb_doctor_is_drift(f);
         }
         if (f->looked && f->drift == LB_DRIFT_COUNT && !f->restamp)
@@ -352,7 +402,7 @@ static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena
     lb_digester *digester = NULL;
     lb_store *store = NULL;
     uint8_t *bytes = malloc(LB_DIGEST_RANGE);
-    lb_status status = bytes == NULL || path == NULL ? lb_fail_nomem(err) : lb_store_open_file(path, &store, err);
+    lb_status status = bytes == NULL || path == NULL ? lb_fail_nomem(err) : lb_data_store_open(path, &store, err);
 
     if (status == LB_OK)
         status = lb_digester_new(false, &d->cx->budget, &digester, err);

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "column/ipc.h"
 #include "lake/doctor.h"
+#include "lance/dataset_store.h"
 
 typedef struct survey_work {
     doctor *d;
@@ -135,7 +136,7 @@ static lb_status survey_inspect(survey *s, lb_error *err)
     options.progress_user = d;
     lb_status status = lb_data_file_check_name(s->f->disk, err);
     if (status == LB_OK)
-        status = lb_store_open_file(s->path, &store, err);
+        status = lb_data_store_open(s->path, &store, err);
     if (status == LB_OK)
         status = lb_lake_options_for(d->lake, s->f->rel_path, NULL, &read, err);
     if (status == LB_OK)

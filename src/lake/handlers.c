@@ -7,9 +7,10 @@
 #include "base/path.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "lance/lance_format.h"
 
-static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,   &lb_format_txt,
-                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson };
+static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
+                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -125,10 +126,11 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" },     { "arrow", "Arrow IPC" },
-    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xlsx", "Excel" },          { "xls", "Excel" },
-    { "avro", "Avro" },       { "orc", "ORC" },          { "msgpack", "MessagePack" }, { "lance", "Lance" },
-    { "gz", "gzip" },         { "zst", "zstd" },         { "bz2", "bzip2" },           { "xz", "xz" },
+    { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" },
+    { "arrow", "Arrow IPC" }, { "ipc", "Arrow IPC" },       { "arrows", "Arrow IPC" },
+    { "xlsx", "Excel" },      { "xls", "Excel" },           { "avro", "Avro" },
+    { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "gz", "gzip" },
+    { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },
     { "lz4", "lz4" },
 };
 
@@ -195,6 +197,8 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
     *out = NULL;
     if (forced != NULL)
         return handlers_forced(cx, forced, out, err);
+    if (store->open_inside != NULL)
+        return *out = &lb_format_lance, LB_OK;
     LB_TRY(lb_store_read(store, 0, head, sizeof head, &peek.head_size, err));
     LB_TRY(lb_store_read(store, tail_at, tail, sizeof tail, &peek.tail_size, err));
     const char *magic = handlers_magic(&peek);

@@ -15,6 +15,7 @@
 #include "lake/handlers.h"
 #include "lake/inspect.h"
 #include "lake/sandbox.h"
+#include "lance/dataset_store.h"
 
 /* ---------------------------------------------------------------- a single file */
 
@@ -23,7 +24,13 @@ static lb_status table_open_single(lb_table *t, lb_error *err)
     lb_data_request *q = &t->request;
     const char *reason = t->no_map_reason;
 
-    *q = (lb_data_request){ .path = t->path, .format = t->format, .over = t->over, .single = true };
+    *q = (lb_data_request){ .path = t->version == NULL ? t->path : t->root,
+                            .version = t->version,
+                            .format = t->format,
+                            .over = t->over,
+                            .single = true };
+    if (reason == NULL && t->version != NULL)
+        reason = "not listed"; /* a map knows the newest version only */
     if (reason == NULL)
         LB_TRY(lb_find_map(t->cx, t->path, &t->arena, &t->map, &q->rel_path, &q->index, &reason, err));
     q->no_map_reason = reason;
@@ -136,7 +143,19 @@ static int table_reach(const lb_table *t, char *path, struct stat *now)
     }
     if (failed != 0)
         return failed;
-    return lstat(path, now) != 0 ? errno : S_ISREG(now->st_mode) ? 0 : ELOOP;
+    if (lstat(path, now) != 0)
+        return errno;
+    return S_ISREG(now->st_mode) || (S_ISDIR(now->st_mode) && lb_is_dataset(path)) ? 0 : ELOOP;
+}
+
+/* Size and times that say whether an entry still holds: of a dataset those of its newest manifest. */
+static lb_status table_stat(const char *path, const struct stat *now, lb_file_stat *out, lb_error *err)
+{
+    if (S_ISDIR(now->st_mode))
+        return lb_dataset_stat(path, out, err);
+    *out = (lb_file_stat){ .size = (uint64_t)now->st_size,
+                           .mtime_ns = (int64_t)now->st_mtim.tv_sec * 1000000000 + now->st_mtim.tv_nsec };
+    return LB_OK;
 }
 
 /* Is a file read by a handler registered at run time, or was it when it was mapped? A map has no positions for it. */
@@ -164,8 +183,9 @@ static lb_status table_check_file(table_check *c, uint64_t index, lb_arena *aren
     }
     if (table_reach(c->t, path, &now) != 0)
         return LB_OK;
-    const lb_file_stat stat_now = { .size = (uint64_t)now.st_size,
-                                    .mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec };
+    lb_file_stat stat_now;
+    if (table_stat(path, &now, &stat_now, NULL) != LB_OK)
+        return LB_OK;
     c->changed[index] = lb_entry_matches(&entry, &stat_now) ? 0 : TABLE_CHANGED;
     return LB_OK;
 }
@@ -203,7 +223,7 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
     const lb_inspect_options options = { .stride = lb_map_header_of(c->t->map)->stride,
                                          .stats = LB_STATS_ALL,
                                          .detect = c->t->remembered->detect };
-    lb_status status = lb_store_open_file(path, &store, &why);
+    lb_status status = lb_data_store_open(path, &store, &why);
     int failed = status == LB_OK ? table_reach(c->t, path, &now) : 0;
     if (failed == ELOOP)
         status =
@@ -586,6 +606,27 @@ static lb_status table_options(lb_table *t, const char *path, const lb_open_opti
     return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
 }
 
+/* DATASET@VERSION: t->version and, in t->root, the folder. A file of that very name goes before. */
+static lb_status table_find_version(lb_table *t, const char *path, lb_error *err)
+{
+    const char *at = strrchr(path, '@');
+    struct stat info;
+
+    if (at == NULL || at == path || at[1] == '\0')
+        return LB_OK;
+    const char *root = lb_arena_copy(&t->arena, (lb_str){ path, (size_t)(at - path) });
+    if (root == NULL)
+        return lb_arena_fail(&t->arena, err);
+    bool is = false;
+    if (stat(root, &info) == 0 && S_ISDIR(info.st_mode))
+        LB_TRY(lb_dataset_look(root, &is, err));
+    if (!is)
+        return LB_OK;
+    t->root = root;
+    t->version = lb_arena_copy(&t->arena, lb_str_of(at + 1));
+    return t->version == NULL ? lb_arena_fail(&t->arena, err) : lb_check_sandbox(root, err);
+}
+
 static lb_status table_open(lb_table *t, const char *path, const lb_open_options *options, lb_error *err)
 {
     struct stat info;
@@ -595,7 +636,12 @@ static lb_status table_open(lb_table *t, const char *path, const lb_open_options
     bool there = stat(path, &info) == 0;
     if (!there && errno != ENOENT && errno != ENOTDIR)
         return lb_fail_errno(err, errno, path, "open");
-    t->lake = there && S_ISDIR(info.st_mode);
+    if (!there)
+        LB_TRY(table_find_version(t, path, err));
+    if (there && S_ISDIR(info.st_mode)) {
+        LB_TRY(lb_dataset_look(path, &t->lake, err));
+        t->lake = !t->lake;
+    }
     LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
     LB_TRY(table_show_nulls(t, err));
     return table_name_columns(t, err);
@@ -642,6 +688,11 @@ void lb_close(lb_table *t)
     pthread_mutex_destroy(&t->lock);
     lb_arena_free(&t->arena);
     free(t);
+}
+
+bool lb_table_is_lake(const lb_table *t)
+{
+    return t->lake;
 }
 
 /* ---------------------------------------------------------------- rows */

@@ -33,6 +33,7 @@ struct lb_table {
     lb_data_request request;     /* of a single file */
     lb_data *file;               /* a single file, opened */
 
+    const char *version;      /* of a dataset, asked by PATH@VERSION; NULL */
     const char *root;         /* the folder that the map's paths are below: path, or a folder above it */
     size_t prefix;            /* bytes of those paths that lead to path; 0: the map is path's own */
     uint64_t base, base_row;  /* the first entry of the table in the map, and its first row there */
