@@ -406,7 +406,7 @@ static lb_status compare_digest(doctor *d, const doctor_file *f, lb_arena *arena
 
     if (status == LB_OK)
         status = lb_digester_new(false, &d->cx->budget, &digester, err);
-    for (uint64_t at = 0; status == LB_OK;) {
+    for (uint64_t at = 0; status == LB_OK && store != NULL;) {
         size_t got = 0;
         status = lb_check_cancel(d->cx, err);
         if (status == LB_OK)

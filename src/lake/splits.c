@@ -69,9 +69,15 @@ static lb_status splits_need_file(split_work *w, uint64_t file, lb_error *err)
         return LB_OK;
     w->rows = malloc(SPLITS_RUN * sizeof *w->rows);
     w->extents = malloc(SPLITS_RUN * sizeof *w->extents);
-    if (w->rows == NULL || w->extents == NULL)
-        return lb_fail_nomem(err);
-    return lb_splits_open_file(w->s, file, &w->data, &w->own, err);
+    if (w->rows == NULL || w->extents == NULL) {
+        (void)lb_fail_nomem(err);
+        return LB_NOMEM;
+    }
+    LB_TRY(lb_splits_open_file(w->s, file, &w->data, &w->own, err));
+    if (w->data != NULL)
+        return LB_OK;
+    (void)lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a file was opened and is not there");
+    return LB_INTERNAL;
 }
 
 static lb_status splits_records(split_work *w, uint64_t file, uint64_t first, uint64_t count, lb_error *err)
