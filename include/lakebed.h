@@ -327,17 +327,17 @@ LB_API lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t 
 typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_STATUS_COUNT } lb_doctor_status;
 
 /* What the doctor finds of one file. MODIFIED to DAMAGED make up `modified_files`. */
-#define LB_DRIFT_MAP(X)                                                                   \
-    X(UNINDEXED, "unindexed")   /* on disk, not in the map */                             \
-    X(MISSING, "missing")       /* in the map, not on disk */                             \
-    X(RENAMED, "renamed")       /* the content of a missing entry under another path */   \
-    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests */ \
-    X(APPENDED, "appended")     /* what was mapped still stands; more follows */          \
-    X(TRUNCATED, "truncated")   /* what is left is the beginning of what was mapped */    \
-    X(REWRITTEN, "rewritten")   /* other content */                                       \
-    X(TOUCHED, "touched")       /* the same content under another time */                 \
-    X(DAMAGED, "damaged")       /* other content under the same size and time */          \
-    X(UNREADABLE, "unreadable") /* there, but cannot be opened or read */                 \
+#define LB_DRIFT_MAP(X)                                                                                              \
+    X(UNINDEXED, "unindexed")   /* on disk, not in the map */                                                        \
+    X(MISSING, "missing")       /* in the map, not on disk */                                                        \
+    X(RENAMED, "renamed")       /* the content of a missing entry under another path */                              \
+    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests */                            \
+    X(APPENDED, "appended")     /* what was mapped still stands; more follows */                                     \
+    X(TRUNCATED, "truncated")   /* what is left is the beginning of what was mapped */                               \
+    X(REWRITTEN, "rewritten")   /* other content */                                                                  \
+    X(TOUCHED, "touched")       /* the same content under another time */                                            \
+    X(DAMAGED, "damaged")       /* other content under the same size and time */                                     \
+    X(UNREADABLE, "unreadable") /* there, but cannot be opened or read */                                            \
     X(RACY, "racy")             /* changed too close to its inspection to tell by time; content checked and equal */ \
     X(TORN, "torn")             /* as it was mapped, and ends inside a record: the rows before it are read */
 

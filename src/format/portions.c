@@ -8,7 +8,8 @@
 #define PARTS_BYTES ((size_t)4 << 20)
 #define PARTS_READ ((size_t)256 << 10)
 #define PARTS_A_THREAD 2 /* parts at hand for every thread, and one more */
-#define PARTS_OF_LEFT 4  /* all of them may take one part in so many of the memory that is left */
+#define PARTS_BESIDE ((uint64_t)16 << 10)
+#define PARTS_OF_LEFT 4 /* all of them may take one part in so many of the memory that is left */
 
 typedef enum part_state {
     PART_FREE,
@@ -286,8 +287,9 @@ static size_t parts_held(const parts *all)
 {
     const lb_budget *budget = &all->cx->budget;
     const uint64_t wanted = LB_MIN((uint64_t)all->cx->threads * PARTS_A_THREAD + 1, all->count),
-                   each = 2 * LB_MIN(all->size, UINT64_MAX / 2), /* a record may go on behind its part */
-        left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);
+                   /* A record may go on behind its part, and what a format keeps of a part counts, too. */
+        each = 2 * LB_MIN(all->size, UINT64_MAX / 4) + PARTS_BESIDE,
+                   left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);
 
     return (size_t)LB_MIN(wanted, left / PARTS_OF_LEFT / each);
 }

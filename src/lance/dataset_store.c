@@ -96,7 +96,7 @@ lb_status lb_dataset_store_open(lb_context *cx, const char *root, const char *sp
     }
     if (status == LB_OK && d->manifest == NULL)
         status = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a manifest was opened and is not there");
-    if (status != LB_OK) {
+    if (status != LB_OK || d->manifest == NULL) {
         free(d);
         return status;
     }
@@ -128,6 +128,8 @@ lb_status lb_dataset_stat(const char *root, lb_file_stat *out, lb_error *err)
     lb_store *store = NULL;
 
     LB_TRY(lb_dataset_store_open(NULL, root, NULL, &store, err));
+    if (store == NULL)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a dataset was opened and is not there");
     lb_status status = lb_store_stat(store, out, err);
     lb_store_close(store);
     return status;

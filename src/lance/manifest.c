@@ -155,8 +155,8 @@ static void glance_time(lb_str bytes, lb_manifest_glance *out)
 
 lb_status lb_manifest_look(lb_store *store, lb_arena *arena, lb_manifest_glance *out, lb_error *err)
 {
-    lb_manifest m;
-    lb_str bytes;
+    lb_manifest m = { 0 };
+    lb_str bytes = { 0 };
     lb_cursor c;
 
     *out = (lb_manifest_glance){ 0 };

@@ -402,9 +402,11 @@ lb_status lb_lance_tree_make(lb_lance_field *const *fields, size_t n, lb_arena *
                              lb_error *err)
 {
     lb_lance_node **by_id = calloc(n + 1, sizeof *by_id);
-    lb_status status = by_id == NULL ? lb_fail_nomem(err) : LB_OK;
+    lb_status status = LB_OK;
 
     *out = (lb_lance_tree){ .n_nodes = n, .min_id = n == 0 ? 0 : INT32_MAX, .max_id = -1 };
+    if (by_id == NULL)
+        return lb_fail_nomem(err);
     out->nodes = lb_arena_alloc(arena, n + 1, sizeof *out->nodes);
     if (status == LB_OK && out->nodes == NULL)
         status = lb_arena_fail(arena, err);

@@ -768,8 +768,10 @@ lb_status lb_lance_writer_dictionaries(lb_lance_writer *w, uint64_t at, lb_buf *
 {
     lw_column **sorted = calloc(LB_MAX(w->n_columns, 1), sizeof *sorted);
     size_t n = 0, before = out->size;
-    lb_status s = sorted == NULL ? lb_fail_nomem(err) : LB_OK;
-    for (size_t i = 0; i < w->n_columns && s == LB_OK; i++)
+    lb_status s = LB_OK;
+    if (sorted == NULL)
+        return lb_fail_nomem(err);
+    for (size_t i = 0; i < w->n_columns; i++)
         if (w->columns[i].kind == LW_KEYS)
             sorted[n++] = &w->columns[i];
     if (n > 1)
