@@ -285,7 +285,7 @@ static void read_vertex(json_record *r)
             has_label = true;
         } else if (lb_str_is(key, "createTime")) {
             vertex.vertex.create_time = lb_json_pull_int(&r->p);
-        } else if (lb_str_is(key, "metadata") && lb_json_pull_peek(&r->p) == LB_JSON_OBJECT) {
+        } else if (lb_str_is(key, "metadata") && lb_json_pull_peek(&r->p) == LB_JSON_PULL_OBJECT) {
             read_metadata(r, &vertex.vertex);
         } else {
             lb_json_pull_skip(&r->p);

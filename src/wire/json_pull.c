@@ -58,14 +58,14 @@ lb_json_pull_kind lb_json_pull_peek(lb_json_pull *p)
 {
     int c = pull_look(p);
     if (c == '{')
-        return LB_JSON_OBJECT;
+        return LB_JSON_PULL_OBJECT;
     if (c == '[')
-        return LB_JSON_ARRAY;
+        return LB_JSON_PULL_ARRAY;
     if (c == '"')
-        return LB_JSON_STRING;
+        return LB_JSON_PULL_STRING;
     if (c == '-' || (c >= '0' && c <= '9'))
-        return LB_JSON_NUMBER;
-    return c == 't' || c == 'f' || c == 'n' ? LB_JSON_WORD : LB_JSON_NOTHING;
+        return LB_JSON_PULL_NUMBER;
+    return c == 't' || c == 'f' || c == 'n' ? LB_JSON_PULL_WORD : LB_JSON_PULL_NOTHING;
 }
 
 /* ---------------------------------------------------------------- strings */
@@ -299,7 +299,7 @@ static void skip_plain(lb_json_pull *p)
 {
     const uint8_t *begin, *end;
     bool escapes;
-    if (lb_json_pull_peek(p) == LB_JSON_STRING) {
+    if (lb_json_pull_peek(p) == LB_JSON_PULL_STRING) {
         (void)find_string(p, &begin, &end, &escapes);
         return;
     }
@@ -313,19 +313,19 @@ static void skip_plain(lb_json_pull *p)
 /* The brackets that are open stand in a stack of their own. */
 void lb_json_pull_skip(lb_json_pull *p)
 {
-    char open[LB_JSON_DEPTH];
+    char open[LB_JSON_PULL_DEPTH];
     size_t depth = 0;
     lb_str key;
     do {
         lb_json_pull_kind kind = lb_json_pull_peek(p);
-        if (kind != LB_JSON_OBJECT && kind != LB_JSON_ARRAY) {
+        if (kind != LB_JSON_PULL_OBJECT && kind != LB_JSON_PULL_ARRAY) {
             skip_plain(p);
-        } else if (depth == LB_JSON_DEPTH) {
+        } else if (depth == LB_JSON_PULL_DEPTH) {
             if (p->status == LB_OK)
                 pull_stop(p, lb_fail(p->err, LB_CORRUPT, LB_AT(lb_cursor_offset(&p->in)),
-                                     "JSON: values are nested deeper than %d", LB_JSON_DEPTH));
+                                     "JSON: values are nested deeper than %d", LB_JSON_PULL_DEPTH));
         } else {
-            open[depth] = kind == LB_JSON_OBJECT ? '{' : '[';
+            open[depth] = kind == LB_JSON_PULL_OBJECT ? '{' : '[';
             (void)lb_json_pull_enter(p, open[depth++]);
         }
         while (depth > 0 && p->status == LB_OK &&

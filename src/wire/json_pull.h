@@ -19,15 +19,15 @@
 #include "base/cursor.h"
 
 /* How deep arrays and objects may lie in each other, also where they are stepped over. */
-#define LB_JSON_DEPTH 128
+#define LB_JSON_PULL_DEPTH 128
 
 typedef enum lb_json_pull_kind {
-    LB_JSON_NOTHING, /* the end, or no value begins here */
-    LB_JSON_OBJECT,
-    LB_JSON_ARRAY,
-    LB_JSON_STRING,
-    LB_JSON_NUMBER,
-    LB_JSON_WORD /* true, false, null */
+    LB_JSON_PULL_NOTHING, /* the end, or no value begins here */
+    LB_JSON_PULL_OBJECT,
+    LB_JSON_PULL_ARRAY,
+    LB_JSON_PULL_STRING,
+    LB_JSON_PULL_NUMBER,
+    LB_JSON_PULL_WORD /* true, false, null */
 } lb_json_pull_kind;
 
 typedef struct lb_json_pull {
