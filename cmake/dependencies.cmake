@@ -20,6 +20,7 @@ endif()
 set(LAKEBED_LIBRARIES)
 set(LAKEBED_EMBEDDED_OBJECTS)
 set(LAKEBED_PC_REQUIRES)             # for lakebed.pc: packages a static link needs
+set(LAKEBED_PC_LIBRARIES)            # likewise, what no package names
 set(LAKEBED_CONFIG_PACKAGES)         # for lakebed-config.cmake: CMake packages, likewise
 add_library(lakebed_embedded_headers INTERFACE)
 
@@ -58,11 +59,24 @@ function(lakebed_mend VARIABLE SOURCE)
     set(${VARIABLE} "${PROJECT_BINARY_DIR}/mended/${file}" PARENT_SCOPE)
 endfunction()
 
-# ---- xxHash, jansson, zstd
+# ---- xxHash, jansson, the codecs
 
 lakebed_require(XXHASH libxxhash)
 lakebed_require(JANSSON jansson)
 lakebed_require(ZSTD libzstd)
+lakebed_require(DEFLATE libdeflate)
+lakebed_require(LZ4 liblz4)
+lakebed_require(SNAPPY snappy)
+lakebed_require(BROTLI libbrotlidec)
+lakebed_require(LZO lzo2)
+lakebed_require(LZMA liblzma)
+find_package(BZip2 QUIET)            # many systems have it without a file for pkg-config
+if(NOT BZIP2_FOUND)
+    message(FATAL_ERROR "bzip2's library is missing: ${setup_hint}")
+endif()
+list(APPEND LAKEBED_LIBRARIES BZip2::BZip2)
+list(APPEND LAKEBED_CONFIG_PACKAGES BZip2)
+list(APPEND LAKEBED_PC_LIBRARIES -lbz2)
 
 # ---- nanoarrow with IPC
 

@@ -43,6 +43,11 @@ have_library()
     have pkg-config && pkg-config --exists "$1" 2>/dev/null
 }
 
+have_header()
+{
+    printf '#include <%s>\n' "$1" | cc -E -x c - >/dev/null 2>&1
+}
+
 have_venv()
 {
     have python3 && python3 -c 'import ensurepip, venv' 2>/dev/null
@@ -334,6 +339,13 @@ need libcmocka-dev have_library cmocka
 need libxxhash-dev have_library libxxhash
 need libjansson-dev have_library jansson
 need libzstd-dev have_library libzstd
+need libdeflate-dev have_library libdeflate
+need liblz4-dev have_library liblz4
+need libsnappy-dev have_library snappy
+need libbrotli-dev have_library libbrotlidec
+need liblzo2-dev have_library lzo2
+need libbz2-dev have_header bzlib.h
+need liblzma-dev have_library liblzma
 need libprotobuf-c-dev have_library libprotobuf-c
 need protobuf-c-compiler have protoc-c
 need ca-certificates test -e /etc/ssl/certs/ca-certificates.crt

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cursor.h"
-#include "codec/zstd_block.h"
+#include "codec/block_codec.h"
 #include "wire/roaring.h"
 
 enum { DELETIONS_ARROW = 0, DELETIONS_BITMAP = 1 };
@@ -141,7 +141,8 @@ static lb_status arrow_values(arrow_file *a, const uint8_t *bytes, uint64_t size
             lb_buf_init(&whole, a->out->budget);
             lb_status status = lb_buf_reserve(&whole, (size_t)length, err);
             if (status == LB_OK)
-                status = lb_zstd_decode(bytes, (size_t)size, whole.data, (size_t)length, err);
+                status =
+                    lb_codec_decode_exact(LB_CODEC_ZSTD, NULL, bytes, (size_t)size, whole.data, (size_t)length, err);
             if (status == LB_OK)
                 memcpy(to, whole.data, (size_t)want);
             lb_buf_free(&whole);
