@@ -63,7 +63,22 @@ static void format_close(lb_reader *r)
     free(r);
 }
 
-/* A file with a footer, or a stream, which may also be what is left of a file: --format arrow_stream asks for that. */
+/* A file without its footer is a stream behind its first bytes. */
+static lb_status format_look_end(lb_reader *r, lb_error *err)
+{
+    uint8_t tail[LB_IPC_MAGIC_SIZE];
+    size_t got;
+
+    if (r->store->size > FORMAT_HEAD + sizeof tail)
+        LB_TRY(lb_store_read(r->store, r->store->size - sizeof tail, tail, sizeof tail, &got, err));
+    else
+        got = 0;
+    r->is_file = got == sizeof tail && format_is_file(tail, got);
+    r->base = r->is_file ? 0 : FORMAT_HEAD;
+    return LB_OK;
+}
+
+/* A file with a footer, or a stream; --format arrow_stream takes also what is left of a file. */
 static lb_status format_look(lb_reader *r, bool as_stream, lb_error *err)
 {
     uint8_t head[FORMAT_HEAD];
@@ -78,11 +93,7 @@ static lb_status format_look(lb_reader *r, bool as_stream, lb_error *err)
         return LB_UNSUPPORTED;
     }
     r->is_file = format_is_file(head, got);
-    if (r->is_file && as_stream) {
-        r->is_file = false;
-        r->base = FORMAT_HEAD;
-    }
-    return LB_OK;
+    return r->is_file && as_stream ? format_look_end(r, err) : LB_OK;
 }
 
 static lb_status format_begin(lb_reader *r, bool as_stream, lb_error *err)

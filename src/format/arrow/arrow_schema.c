@@ -185,6 +185,9 @@ static lb_status type_fixed_size(schema_parse *p, schema_type *t, bool list)
 
     if (size < 0 || (size == 0 && t->table == 0))
         return schema_damaged(p, "a type of a fixed size without one");
+    if (size == 0 && !list)
+        return lb_fail(p->err, LB_UNSUPPORTED, LB_NOWHERE, "column '%.60s' is binary of a fixed size of 0 bytes",
+                       t->node->name);
     t->node->each = size;
     LB_TRY(list ? type_plain(p, t, LB_ARROW_FIXED_LIST, "+w:") : type_fixed(p, t, (unsigned)size, 0, "w:"));
     t->least_children = t->most_children = list;
