@@ -223,8 +223,8 @@ static lb_status index_stream(index_walk *w, lb_error *err)
         lb_error why = LB_ERROR_INIT;
         LB_TRY(lb_check_cancel(r->cx, err));
         lb_status status = lb_arrow_message_next(r, at, r->store->size, &m, &there, &why);
-        if (status == LB_CORRUPT && m.torn) {
-            /* What is before it can be read; whoever reads on is told. */
+        if (status == LB_CORRUPT && (m.torn || r->base != 0)) {
+            /* What is before it can be read; whoever reads on is told. Of a file that was cut off, it may be the footer. */
             w->out->torn = at;
             there = false;
             status = LB_OK;

@@ -15,55 +15,45 @@ static lb_status union_check_ids(const lb_arrow_pull *p, const lb_arrow_node *n,
 
 /* ---------------------------------------------------------------- nulls of V4 */
 
-/* Rows [0, count) of a child, null where bits of the union are 0, as picks: of the child itself, or of chunk 1, a null. */
+/* Put picked rows in the place of an array; chunk 1 is a null. */
+static lb_status union_pick(lb_arrow_pull *p, const lb_arrow_node *child, const lb_pick *picks, int64_t count,
+                            struct ArrowArray *array, lb_error *err)
+{
+    struct ArrowArray null, made;
+    const struct ArrowArray *chunks[] = { array, &null };
+
+    LB_TRY(lb_array_nulls(child->plain, 1, &null, err));
+    lb_status status = lb_arrow_gather(p, child, chunks, 2, picks, count, &made, err);
+    lb_arrow_array_drop(&null);
+    LB_TRY(status);
+    lb_arrow_array_drop(array);
+    *array = made;
+    return LB_OK;
+}
+
+static lb_status union_picks(lb_arrow_pull *p, int64_t count, lb_arrow_piece *out, lb_pick **picks, lb_error *err)
+{
+    LB_TRY(lb_arrow_piece_new(&p->made, (uint64_t)count * sizeof **picks, false, out, err));
+    *picks = (lb_pick *)(void *)(uintptr_t)out->at;
+    return LB_OK;
+}
+
+/* Of a sparse union: rows of a child, null where bits of the union are 0. */
 static lb_status union_null_rows(lb_arrow_pull *p, const lb_arrow_node *child, const uint8_t *bits, int64_t count,
                                  struct ArrowArray *array, lb_error *err)
 {
-    struct ArrowArray null = { .release = NULL }, made = { .release = NULL };
-    const struct ArrowArray *chunks[] = { array, &null };
     lb_arrow_piece space;
+    lb_pick *picks;
 
-    LB_TRY(lb_arrow_piece_new(&p->made, (uint64_t)count * sizeof(lb_pick), false, &space, err));
-    lb_pick *picks = (lb_pick *)(void *)(uintptr_t)space.at;
+    LB_TRY(union_picks(p, count, &space, &picks, err));
     for (int64_t i = 0; i < count; i++)
         picks[i] = ArrowBitGet(bits, i) ? (lb_pick){ 0, (uint32_t)i } : (lb_pick){ 1, 0 };
-    lb_status status = lb_array_nulls(child->plain, 1, &null, err);
-    if (status == LB_OK)
-        status = lb_arrow_gather(p, child, chunks, 2, picks, count, &made, err);
-    lb_arrow_array_drop(&null);
+    lb_status status = union_pick(p, child, picks, count, array, err);
     lb_arrow_piece_drop(&space);
-    LB_TRY(status);
-    lb_arrow_array_drop(array);
-    *array = made;
-    return LB_OK;
+    return status;
 }
 
-/* A null more behind the rows of a child. */
-static lb_status union_append_null(lb_arrow_pull *p, const lb_arrow_node *child, struct ArrowArray *array,
-                                   lb_error *err)
-{
-    struct ArrowArray null = { .release = NULL }, made = { .release = NULL };
-    const struct ArrowArray *chunks[] = { array, &null };
-    int64_t count = array->length;
-    lb_arrow_piece space;
-
-    LB_TRY(lb_arrow_piece_new(&p->made, ((uint64_t)count + 1) * sizeof(lb_pick), false, &space, err));
-    lb_pick *picks = (lb_pick *)(void *)(uintptr_t)space.at;
-    for (int64_t i = 0; i < count; i++)
-        picks[i] = (lb_pick){ 0, (uint32_t)i };
-    picks[count] = (lb_pick){ 1, 0 };
-    lb_status status = lb_array_nulls(child->plain, 1, &null, err);
-    if (status == LB_OK)
-        status = lb_arrow_gather(p, child, chunks, 2, picks, count + 1, &made, err);
-    lb_arrow_array_drop(&null);
-    lb_arrow_piece_drop(&space);
-    LB_TRY(status);
-    lb_arrow_array_drop(array);
-    *array = made;
-    return LB_OK;
-}
-
-/* ---------------------------------------------------------------- the two kinds */
+/* ---------------------------------------------------------------- sparse */
 
 static lb_status union_sparse(lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *bits, int64_t first,
                               int64_t count, struct ArrowArray *out, lb_error *err)
@@ -76,46 +66,67 @@ static lb_status union_sparse(lb_arrow_pull *p, const lb_arrow_node *n, const ui
     return LB_OK;
 }
 
-typedef struct union_span {
-    int64_t first, end; /* rows of the child that are used */
-    bool null;          /* one of its rows is null by the union's bits */
-} union_span;
+/* ---------------------------------------------------------------- dense */
 
-static lb_status union_spans(const lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *bits, const int8_t *ids,
-                             const int32_t *offsets, int64_t count, union_span *spans, lb_error *err)
+/* The rows of a dense union. */
+typedef struct union_rows {
+    const uint8_t *bits; /* its own validity; NULL */
+    const int8_t *ids;
+    int32_t *offsets; /* into the children, of which only what is referred to is read */
+    int64_t count;
+    int64_t first[128], end[128]; /* that, of each child */
+} union_rows;
+
+static bool union_is_null(const union_rows *u, int64_t i)
 {
-    for (int64_t i = 0; i < count; i++) {
-        union_span *s = &spans[n->child_of_id[ids[i]]];
-        if (bits != NULL && !ArrowBitGet(bits, i)) {
-            s->null = true;
+    return u->bits != NULL && !ArrowBitGet(u->bits, i);
+}
+
+static lb_status union_measure(const lb_arrow_pull *p, const lb_arrow_node *n, union_rows *u, lb_error *err)
+{
+    for (int64_t i = 0; i < u->count; i++) {
+        int c = n->child_of_id[u->ids[i]];
+        if (union_is_null(u, i))
             continue;
-        }
-        if (offsets[i] < 0)
-            return lb_arrow_fail(p, n, LB_CORRUPT, err, "a row's offset is %d", offsets[i]);
-        s->first = s->first == s->end ? offsets[i] : LB_MIN(s->first, offsets[i]);
-        s->end = LB_MAX(s->end, (int64_t)offsets[i] + 1);
+        if (u->offsets[i] < 0)
+            return lb_arrow_fail(p, n, LB_CORRUPT, err, "a row's offset is %d", u->offsets[i]);
+        u->first[c] = u->first[c] == u->end[c] ? u->offsets[i] : LB_MIN(u->first[c], u->offsets[i]);
+        u->end[c] = LB_MAX(u->end[c], (int64_t)u->offsets[i] + 1);
     }
     return LB_OK;
 }
 
-static void union_move(const lb_arrow_node *n, const uint8_t *bits, const int8_t *ids, int32_t *offsets, int64_t count,
-                       const union_span *spans)
+/* A child's rows in the order of the union's, with the nulls among them; offsets are told so. */
+static lb_status union_order(lb_arrow_pull *p, const lb_arrow_node *n, int child, union_rows *u,
+                             struct ArrowArray *array, lb_error *err)
 {
-    for (int64_t i = 0; i < count; i++) {
-        const union_span *s = &spans[n->child_of_id[ids[i]]];
-        bool null = bits != NULL && !ArrowBitGet(bits, i);
-        offsets[i] = (int32_t)(null ? s->end - s->first : offsets[i] - s->first);
+    lb_arrow_piece space;
+    lb_pick *picks;
+    int64_t at = 0;
+
+    LB_TRY(union_picks(p, u->count, &space, &picks, err));
+    for (int64_t i = 0; i < u->count; i++) {
+        if (n->child_of_id[u->ids[i]] != child)
+            continue;
+        picks[at] = union_is_null(u, i) ? (lb_pick){ 1, 0 } : (lb_pick){ 0, (uint32_t)u->offsets[i] };
+        u->offsets[i] = (int32_t)at++;
     }
+    lb_status status = union_pick(p, &n->children[child], picks, at, array, err);
+    lb_arrow_piece_drop(&space);
+    return status;
 }
 
-static lb_status union_children(lb_arrow_pull *p, const lb_arrow_node *n, const union_span *spans,
-                                struct ArrowArray *out, lb_error *err)
+static lb_status union_children(lb_arrow_pull *p, const lb_arrow_node *n, union_rows *u, struct ArrowArray *out,
+                                lb_error *err)
 {
+    LB_TRY(union_measure(p, n, u, err));
+    for (int64_t i = 0; i < u->count; i++)
+        if (!union_is_null(u, i))
+            u->offsets[i] -= (int32_t)u->first[n->child_of_id[u->ids[i]]];
     for (uint32_t i = 0; i < n->n_children; i++) {
-        const union_span *s = &spans[i];
-        LB_TRY(lb_arrow_column_read(p, &n->children[i], s->first, s->end - s->first, out->children[i], err));
-        if (s->null)
-            LB_TRY(union_append_null(p, &n->children[i], out->children[i], err));
+        LB_TRY(lb_arrow_column_read(p, &n->children[i], u->first[i], u->end[i] - u->first[i], out->children[i], err));
+        if (u->bits != NULL)
+            LB_TRY(union_order(p, n, (int)i, u, out->children[i], err));
     }
     return LB_OK;
 }
@@ -123,22 +134,17 @@ static lb_status union_children(lb_arrow_pull *p, const lb_arrow_node *n, const 
 static lb_status union_dense(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t buffer, const uint8_t *bits,
                              int64_t first, int64_t count, struct ArrowArray *out, lb_error *err)
 {
-    union_span spans[128] = { { 0, 0, false } };
-    const int8_t *ids = out->buffers[0];
+    union_rows u = { .bits = bits, .ids = out->buffers[0], .count = count };
     lb_arrow_piece piece;
 
     LB_TRY(lb_arrow_values(p, buffer, first, count, 4, 4, &piece, err));
-    lb_status status = union_spans(p, n, bits, ids, (const int32_t *)(const void *)piece.at, count, spans, err);
+    u.offsets = (int32_t *)(void *)lb_arrow_piece_edit(&p->made, &piece, err);
+    lb_status status = u.offsets == NULL ? (err != NULL ? err->code : LB_NOMEM) : union_children(p, n, &u, out, err);
     if (status == LB_OK)
-        status = union_children(p, n, spans, out, err);
-    uint8_t *offsets = status == LB_OK ? lb_arrow_piece_edit(&p->made, &piece, err) : NULL;
-    if (offsets == NULL) {
+        lb_arrow_array_set(out, 1, &piece);
+    else
         lb_arrow_piece_drop(&piece);
-        return status != LB_OK ? status : err != NULL ? err->code : LB_NOMEM;
-    }
-    union_move(n, bits, ids, (int32_t *)(void *)offsets, count, spans);
-    lb_arrow_array_set(out, 1, &piece);
-    return LB_OK;
+    return status;
 }
 
 static lb_status union_read(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t buffer, const uint8_t *bits,

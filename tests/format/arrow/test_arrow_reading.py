@@ -4,6 +4,7 @@ Types x codec x null pattern x sizes of batches, at random, from LAKEBED_SEED on
 """
 import os
 import random
+import struct
 
 import pyarrow as pa
 import pytest
@@ -143,7 +144,8 @@ def test_a_large_batch_is_cut(tmp_path):
     n = 200000
     column = pa.DictionaryArray.from_arrays(pa.array([i % 2 for i in range(n)], pa.int8()), pa.array(["a", long]))
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([n], pa.int32()), pa.array([long]))
-    view = pa.array([long], pa.string_view()).take(pa.array([0] * n, pa.int32()))
+    item = struct.pack("<i4sii", len(long), b"xxxx", 0, 0)
+    view = pa.Array.from_buffers(pa.string_view(), n, [None, pa.py_buffer(item * n), pa.py_buffer(long.encode())])
     with pa.ipc.new_file(tmp_path / "a.arrow", pa.schema([("d", column.type), ("r", runs.type), ("v", view.type)])) as out:
         out.write_batch(pa.record_batch([column, runs, view], names=["d", "r", "v"]))
     rows = 0
