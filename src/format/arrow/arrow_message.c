@@ -61,6 +61,8 @@ static lb_status message_fill(lb_reader *r, uint64_t offset, uint64_t size, lb_a
 
     if (size > SIZE_MAX || size < have)
         return message_damaged(offset, "its metadata does not fit", err);
+    if (size == have)
+        return LB_OK;
     LB_TRY(lb_buf_reserve(&m->bytes, (size_t)size - have, err));
     LB_TRY(lb_store_read(r->store, offset + have, m->bytes.data + have, (size_t)size - have, &got, err));
     m->bytes.size = have + got;

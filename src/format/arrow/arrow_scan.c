@@ -5,7 +5,7 @@
 #include "format/arrow/arrow.h"
 
 #define SCAN_BATCH_ROWS ((uint64_t)65536)
-#define SCAN_BATCH_BYTES ((uint64_t)8 << 20)
+#define SCAN_BATCH_BYTES ((uint64_t)4 << 20)
 
 /* Rows between two wanted ones are read with them where they take no more than this. */
 #define SCAN_GAP_BYTES 2048
