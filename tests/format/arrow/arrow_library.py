@@ -27,6 +27,12 @@ class Slice(ctypes.Structure):
                 ("columns", ctypes.POINTER(ctypes.c_char_p))]
 
 
+class Take(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("rows", ctypes.POINTER(ctypes.c_uint64)), ("count", ctypes.c_uint64),
+                ("shuffled", ctypes.c_bool), ("seed", ctypes.c_uint64), ("from_", ctypes.c_uint64), ("sorted", ctypes.c_bool),
+                ("columns", ctypes.POINTER(ctypes.c_char_p))]
+
+
 class Stream(ctypes.Structure):
     """struct ArrowArrayStream, of which only the room counts here."""
     _fields_ = [("members", ctypes.c_void_p * 5)]
@@ -77,3 +83,9 @@ class Table:
 
     def rows(self, offset=0, limit=ALL, columns=None):
         return self.reader(offset, limit, columns).read_all()
+
+    def take(self, rows):
+        list = (ctypes.c_uint64 * (len(rows) + 1))(*rows)
+        stream, how = Stream(), Take(struct_size=ctypes.sizeof(Take), rows=list, count=len(rows))
+        self.library.call("lb_table_take", self.handle, ctypes.byref(how), ctypes.byref(stream))
+        return pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()
