@@ -20,7 +20,7 @@ typedef struct lb_flat {
 static inline uint64_t lb_flat_read(lb_flat *f, uint64_t pos, unsigned width)
 {
     uint64_t v = 0;
-    if (f->bad || pos > f->size || f->size - pos < width) {
+    if (f->bad || f->at == NULL || pos > f->size || f->size - pos < width) {
         f->bad = true;
         return 0;
     }

@@ -215,14 +215,15 @@ static size_t words_list(const lb_arrow_pull *p, uint32_t d, uint64_t end, uint6
 static lb_status words_fill(const lb_arrow_pull *p, uint32_t d, uint64_t end, lb_arrow_words *w, lb_error *err)
 {
     uint64_t version = node_version(p, &p->r->schema.dictionaries[d].values, end);
+    uint64_t *list = w->first + w->n + 1;
 
-    (void)words_list(p, d, end, w->first, w->n);
-    for (size_t i = 0; i < w->n; i++)
-        LB_TRY(delivery_get(p, w->first[i], version, &w->kept[i], err));
-    w->first[0] = 0;
+    (void)words_list(p, d, end, list, w->n);
     for (size_t i = 0; i < w->n; i++) {
-        w->chunks[i] = &w->kept[i]->array;
-        w->first[i + 1] = w->first[i] + (uint64_t)w->kept[i]->array.length;
+        lb_arrow_kept *k;
+        LB_TRY(delivery_get(p, list[i], version, &k, err));
+        w->kept[i] = k;
+        w->chunks[i] = &k->array;
+        w->first[i + 1] = w->first[i] + (uint64_t)k->array.length;
     }
     return LB_OK;
 }
@@ -234,7 +235,7 @@ lb_status lb_arrow_words_get(lb_arrow_pull *p, uint32_t d, lb_arrow_words *out, 
     *out = (lb_arrow_words){ .n = words_list(p, d, end, NULL, 0) };
     out->kept = calloc(out->n + 1, sizeof *out->kept);
     out->chunks = calloc(out->n + 2, sizeof *out->chunks);
-    out->first = calloc(out->n + 2, sizeof *out->first);
+    out->first = calloc(2 * out->n + 2, sizeof *out->first); /* and the deliveries, behind them */
     if (out->kept == NULL || out->chunks == NULL || out->first == NULL) {
         out->n = 0;
         return lb_fail_nomem(err);

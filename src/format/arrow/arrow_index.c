@@ -29,6 +29,7 @@ static uint64_t index_schema_table(const lb_reader *r, lb_flat *f)
         *f = (lb_flat){ .at = (const uint8_t *)r->schema_bytes.at, .size = r->schema_bytes.size };
         return lb_flat_table(f, lb_flat_follow(f, 0), 1);
     }
+    *f = (lb_flat){ .bad = true };
     if (!lb_flat_message((const uint8_t *)r->schema_bytes.at, r->schema_bytes.size, f))
         return 0;
     uint64_t message = lb_flat_follow(f, 0);

@@ -161,11 +161,11 @@ static lb_status scan_take_some(scan *s, uint64_t block_first, uint64_t count, s
 
 static lb_status scan_take(scan *s, uint64_t *done, struct ArrowArray *out, lb_error *err)
 {
-    uint64_t first, count = 0, most = scan_fit(s);
+    uint64_t first, count = 0;
 
     LB_TRY(scan_go_to(s, s->rows[s->at], &first, err));
     uint64_t block_first = s->rows[s->at] - first, block_end = block_first + s->pull.batch.rows;
-    most = LB_MIN(scan_fit(s), s->end - s->at);
+    uint64_t most = LB_MIN(scan_fit(s), s->end - s->at);
     while (count < most && s->rows[s->at + count] < block_end)
         count++;
     *done = count;
