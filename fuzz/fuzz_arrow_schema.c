@@ -64,8 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!f.bad && table != 0 && lb_arrow_schema_read(&f, table, &arena, &s, NULL) == LB_OK)
             check_schema(&s);
     }
-    if (s.plain.release != NULL)
-        s.plain.release(&s.plain);
+    lb_arrow_schema_release(&s);
     lb_arena_free(&arena);
     return 0;
 }

@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 #include "codec/block_codec.h"
+#include "base/names.h"
 #include "column/gather.h"
 #include "format/format.h"
 #include "wire/arrow_ids.h"
@@ -83,13 +84,18 @@ typedef struct lb_arrow_schema {
     uint32_t n_columns, n_dictionaries;
     lb_arrow_node *columns;
     lb_arrow_dictionary *dictionaries;
+    lb_names ids; /* of dictionaries, as 8 bytes: places */
     lb_arrow_counts counts;
 } lb_arrow_schema;
 
-/* Read the table Schema at `table`. `out` holds parts of the arena, and plain, which is to be released also after an error.
+/* Read the table Schema at `table`. `out` holds parts of the arena, and is to be released also after an error.
  * Errors: CORRUPT; UNSUPPORTED: a type that is not known, nesting beyond LB_TYPE_DEPTH; BUDGET, NOMEM.
  * Cost: linear in the flatbuffer's size, whatever it says. */
 lb_status lb_arrow_schema_read(lb_flat *f, uint64_t table, lb_arena *arena, lb_arrow_schema *out, lb_error *err);
+void lb_arrow_schema_release(lb_arrow_schema *schema);
+
+/* Place of a dictionary; UINT32_MAX: the schema has none of that id. */
+uint32_t lb_arrow_schema_dictionary(const lb_arrow_schema *schema, int64_t id);
 
 /* Do two nodes hold the same? Names are not compared. */
 bool lb_arrow_node_same(const lb_arrow_node *a, const lb_arrow_node *b);
@@ -323,7 +329,9 @@ struct lb_reader {
     uint64_t schema_end;   /* of a stream: where the message behind the schema begins */
     uint64_t n_deliveries; /* by offset, in the order in which they count */
     lb_arrow_delivery *deliveries;
-    bool indexed; /* deliveries are known */
+    uint64_t *by_dictionary; /* their numbers, those of one dictionary together and ascending */
+    uint64_t *groups;        /* where those of each dictionary begin in it; one more than there are dictionaries */
+    bool indexed;            /* deliveries are known */
     lb_arrow_cache cache;
 };
 

@@ -542,20 +542,45 @@ static lb_status dictionary_pick(const lb_arrow_pull *p, const lb_arrow_node *n,
     return LB_OK;
 }
 
+/* Of many chunks most may be referred to by no row: the list becomes that of the others. *n: how many. */
+static lb_status dictionary_thin(lb_arrow_pull *p, lb_arrow_words *w, lb_pick *picks, int64_t count, size_t *n,
+                                 lb_error *err)
+{
+    lb_arrow_piece space;
+    size_t used = 0;
+
+    LB_TRY(lb_arrow_piece_new(&p->made, (w->n + 1) * sizeof(uint32_t), true, &space, err));
+    uint32_t *place = (uint32_t *)(void *)(uintptr_t)space.at;
+    for (int64_t i = 0; i < count; i++)
+        place[picks[i].chunk] = 1;
+    for (size_t i = 0; i <= w->n; i++) {
+        if (place[i] == 0)
+            continue;
+        w->chunks[used] = w->chunks[i];
+        place[i] = (uint32_t)used++;
+    }
+    for (int64_t i = 0; i < count; i++)
+        picks[i].chunk = place[picks[i].chunk];
+    lb_arrow_piece_drop(&space);
+    *n = used;
+    return LB_OK;
+}
+
 static lb_status dictionary_gather(lb_arrow_pull *p, const lb_arrow_node *n, lb_arrow_words *w, const uint8_t *indices,
                                    const uint8_t *bits, int64_t count, struct ArrowArray *out, lb_error *err)
 {
     struct ArrowArray null = { .release = NULL };
     lb_arrow_piece space;
-    size_t n_chunks = w->n;
+    size_t n_chunks = w->n + (bits != NULL);
 
     LB_TRY(decode_picks(p, count, &space, err));
     lb_pick *picks = (lb_pick *)(void *)(uintptr_t)space.at;
     lb_status status = dictionary_pick(p, n, w, indices, bits, count, picks, err);
-    if (status == LB_OK && bits != NULL) {
+    if (status == LB_OK && bits != NULL)
         status = lb_array_nulls(n->plain, 1, &null, err);
-        w->chunks[n_chunks++] = &null;
-    }
+    w->chunks[w->n] = &null;
+    if (status == LB_OK && w->n > 1)
+        status = dictionary_thin(p, w, picks, count, &n_chunks, err);
     if (status == LB_OK)
         status = lb_arrow_gather(p, n, w->chunks, n_chunks, picks, count, out, err);
     lb_arrow_array_drop(&null);

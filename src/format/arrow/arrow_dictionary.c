@@ -90,13 +90,19 @@ static uint64_t deliveries_before(const lb_arrow_pull *p)
     return low;
 }
 
-/* The last delivery of a dictionary before `end`; UINT64_MAX: there is none. */
-static uint64_t delivery_before(const lb_reader *r, uint32_t d, uint64_t end)
+/* Where in by_dictionary the deliveries of a dictionary before `end` end. */
+static uint64_t group_before(const lb_reader *r, uint32_t d, uint64_t end)
 {
-    while (end-- > 0)
-        if (r->deliveries[end].dictionary == d)
-            return end;
-    return UINT64_MAX;
+    uint64_t low = r->groups[d], high = r->groups[d + 1];
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (r->by_dictionary[middle] < end)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* A number that changes with what the dictionaries below a node hold. */
@@ -105,7 +111,8 @@ static uint64_t node_version(const lb_arrow_pull *p, const lb_arrow_node *n, uin
     uint64_t version = 0;
 
     if (n->layout == LB_ARROW_DICTIONARY) {
-        version = delivery_before(p->r, n->dictionary, end) + 1;
+        uint64_t behind = group_before(p->r, n->dictionary, end);
+        version = behind == p->r->groups[n->dictionary] ? 0 : p->r->by_dictionary[behind - 1] + 1;
         version = LB_MAX(version, node_version(p, &p->r->schema.dictionaries[n->dictionary].values, end));
     }
     for (uint32_t i = 0; i < n->n_children; i++)
@@ -197,27 +204,22 @@ void lb_arrow_words_give(lb_reader *r, lb_arrow_words *w)
     *w = (lb_arrow_words){ .n = 0 };
 }
 
-/* The last delivery that is no delta, and the deltas behind it: their numbers into `list`, if it is given. */
-static size_t words_list(const lb_arrow_pull *p, uint32_t d, uint64_t end, uint64_t *list, size_t n)
+/* The last delivery that is no delta, and the deltas behind it: [*first, *end) of by_dictionary. */
+static void words_range(const lb_arrow_pull *p, uint32_t d, uint64_t before, uint64_t *first, uint64_t *end)
 {
-    size_t count = 0;
+    const lb_reader *r = p->r;
 
-    for (uint64_t at = end; (at = delivery_before(p->r, d, at)) != UINT64_MAX;) {
-        count++;
-        if (list != NULL && count <= n)
-            list[n - count] = at;
-        if (!p->r->deliveries[at].delta)
+    *first = *end = group_before(r, d, before);
+    while (*first > r->groups[d]) {
+        --*first;
+        if (!r->deliveries[r->by_dictionary[*first]].delta)
             break;
     }
-    return count;
 }
 
-static lb_status words_fill(const lb_arrow_pull *p, uint32_t d, uint64_t end, lb_arrow_words *w, lb_error *err)
+static lb_status words_fill(const lb_arrow_pull *p, const uint64_t *list, uint64_t version, lb_arrow_words *w,
+                            lb_error *err)
 {
-    uint64_t version = node_version(p, &p->r->schema.dictionaries[d].values, end);
-    uint64_t *list = w->first + w->n + 1;
-
-    (void)words_list(p, d, end, list, w->n);
     for (size_t i = 0; i < w->n; i++) {
         lb_arrow_kept *k;
         LB_TRY(delivery_get(p, list[i], version, &k, err));
@@ -230,15 +232,17 @@ static lb_status words_fill(const lb_arrow_pull *p, uint32_t d, uint64_t end, lb
 
 lb_status lb_arrow_words_get(lb_arrow_pull *p, uint32_t d, lb_arrow_words *out, lb_error *err)
 {
-    uint64_t end = deliveries_before(p);
+    uint64_t before = deliveries_before(p), first, end;
 
-    *out = (lb_arrow_words){ .n = words_list(p, d, end, NULL, 0) };
+    words_range(p, d, before, &first, &end);
+    *out = (lb_arrow_words){ .n = (size_t)(end - first) };
     out->kept = calloc(out->n + 1, sizeof *out->kept);
     out->chunks = calloc(out->n + 2, sizeof *out->chunks);
-    out->first = calloc(2 * out->n + 2, sizeof *out->first); /* and the deliveries, behind them */
+    out->first = calloc(out->n + 2, sizeof *out->first);
     if (out->kept == NULL || out->chunks == NULL || out->first == NULL) {
         out->n = 0;
         return lb_fail_nomem(err);
     }
-    return words_fill(p, d, end, out, err);
+    uint64_t version = node_version(p, &p->r->schema.dictionaries[d].values, before);
+    return words_fill(p, p->r->by_dictionary + first, version, out, err);
 }

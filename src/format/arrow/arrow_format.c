@@ -57,8 +57,7 @@ static void format_close(lb_reader *r)
         return;
     lb_arrow_cache_free(r);
     pthread_mutex_destroy(&r->cache.lock);
-    if (r->schema.plain.release != NULL)
-        r->schema.plain.release(&r->schema.plain);
+    lb_arrow_schema_release(&r->schema);
     lb_arena_free(&r->arena);
     free(r);
 }

@@ -121,41 +121,24 @@ typedef struct index_walk {
     lb_reader *r;
     lb_arrow_index *out;
     lb_buf deliveries;
+    bool *delivered; /* whether each dictionary was */
     lb_arrow_pull pull;
 } index_walk;
-
-static uint32_t index_dictionary(const lb_reader *r, int64_t id)
-{
-    uint32_t d = 0;
-
-    while (d < r->schema.n_dictionaries && r->schema.dictionaries[d].id != id)
-        d++;
-    return d;
-}
-
-static bool index_has_delivery(const index_walk *w, uint32_t d)
-{
-    const lb_arrow_delivery *all = (const lb_arrow_delivery *)(const void *)w->deliveries.data;
-
-    for (size_t i = 0; i < w->deliveries.size / sizeof *all; i++)
-        if (all[i].dictionary == d)
-            return true;
-    return false;
-}
 
 static lb_status index_delivery(index_walk *w, lb_arrow_message *m, lb_error *err)
 {
     int64_t id = (int64_t)lb_flat_scalar(&m->flat, m->table, 0, 8);
     lb_arrow_delivery d = { .place = m->place, .delta = lb_flat_scalar(&m->flat, m->table, 2, 1) != 0 };
 
-    d.dictionary = index_dictionary(w->r, id);
+    d.dictionary = lb_arrow_schema_dictionary(&w->r->schema, id);
     if (m->flat.bad)
         return index_damaged(m->place.offset, "a dictionary's head lies outside", err);
-    if (d.dictionary == w->r->schema.n_dictionaries)
+    if (d.dictionary == UINT32_MAX)
         return LB_OK; /* nothing refers to it */
-    if (w->r->is_file && !d.delta && index_has_delivery(w, d.dictionary))
+    if (w->r->is_file && !d.delta && w->delivered[d.dictionary])
         return lb_fail(err, LB_CORRUPT, LB_AT(m->place.offset),
                        "dictionary %lld is delivered again, which only streams may do", (long long)id);
+    w->delivered[d.dictionary] = true;
     return lb_buf_append(&w->deliveries, &d, sizeof d, err);
 }
 
@@ -308,6 +291,23 @@ static lb_status index_file(index_walk *w, lb_error *err)
 
 /* ---------------------------------------------------------------- both */
 
+/* Those of one dictionary together: counted, then laid out. */
+static lb_status index_group(lb_reader *r, lb_error *err)
+{
+    uint32_t n = r->schema.n_dictionaries;
+    r->groups = lb_arena_alloc(&r->arena, (size_t)n + 2, sizeof *r->groups);
+    r->by_dictionary = lb_arena_alloc(&r->arena, (size_t)r->n_deliveries, sizeof *r->by_dictionary);
+    if (r->groups == NULL || r->by_dictionary == NULL)
+        return lb_arena_fail(&r->arena, err);
+    for (uint64_t i = 0; i < r->n_deliveries; i++)
+        r->groups[r->deliveries[i].dictionary + 2]++;
+    for (uint32_t d = 0; d < n; d++)
+        r->groups[d + 2] += r->groups[d + 1];
+    for (uint64_t i = 0; i < r->n_deliveries; i++)
+        r->by_dictionary[r->groups[r->deliveries[i].dictionary + 1]++] = i;
+    return LB_OK;
+}
+
 static lb_status index_keep_deliveries(lb_reader *r, const void *all, uint64_t n, lb_error *err)
 {
     r->deliveries = lb_arena_dup(&r->arena, all, (size_t)n * sizeof *r->deliveries);
@@ -315,6 +315,7 @@ static lb_status index_keep_deliveries(lb_reader *r, const void *all, uint64_t n
     if (r->deliveries == NULL || r->cache.slots == NULL)
         return lb_arena_fail(&r->arena, err);
     r->n_deliveries = n;
+    LB_TRY(index_group(r, err));
     r->indexed = true;
     return LB_OK;
 }
@@ -327,11 +328,15 @@ lb_status lb_arrow_index_read(lb_reader *r, lb_arrow_index *out, lb_error *err)
     lb_block_builder_init(&out->blocks, &r->cx->budget);
     lb_buf_init(&w.deliveries, &r->cx->budget);
     lb_arrow_pull_init(&w.pull, r);
-    lb_status status = r->is_file ? index_file(&w, err) : index_stream(&w, err);
+    w.delivered = calloc((size_t)r->schema.n_dictionaries + 1, sizeof *w.delivered);
+    lb_status status = w.delivered == NULL ? lb_fail_nomem(err) : LB_OK;
+    if (status == LB_OK)
+        status = r->is_file ? index_file(&w, err) : index_stream(&w, err);
     if (status == LB_OK && !r->indexed)
         status = index_keep_deliveries(r, w.deliveries.data, w.deliveries.size / sizeof(lb_arrow_delivery), err);
     lb_arrow_pull_free(&w.pull);
     lb_buf_free(&w.deliveries);
+    free(w.delivered);
     return status;
 }
 
@@ -367,8 +372,7 @@ static bool index_same_schema(lb_reader *r, const lb_arrow_message *m, lb_arena 
     for (uint32_t i = 0; same && i < other.n_dictionaries; i++)
         same = other.dictionaries[i].id == r->schema.dictionaries[i].id &&
                lb_arrow_node_same(&other.dictionaries[i].values, &r->schema.dictionaries[i].values);
-    if (other.plain.release != NULL)
-        other.plain.release(&other.plain);
+    lb_arrow_schema_release(&other);
     return same;
 }
 

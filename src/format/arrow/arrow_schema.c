@@ -403,17 +403,18 @@ static lb_status schema_register(schema_parse *p, const lb_arrow_dictionary *d, 
 {
     const lb_arrow_dictionary *all = (const lb_arrow_dictionary *)(const void *)p->dictionaries.data;
     size_t n = p->dictionaries.size / sizeof *all;
+    const char *id = lb_arena_dup(p->arena, &d->id, sizeof d->id);
+    bool was_there;
 
-    for (size_t i = 0; i < n; i++) {
-        *place = (uint32_t)i;
-        LB_TRY(schema_pay(p, 1));
-        if (all[i].id != d->id)
-            continue;
-        return lb_arrow_node_same(&all[i].values, &d->values)
+    if (id == NULL)
+        return lb_arena_fail(p->arena, p->err);
+    *place = lb_arrow_schema_dictionary(p->out, d->id);
+    if (*place != UINT32_MAX)
+        return lb_arrow_node_same(&all[*place].values, &d->values)
                    ? LB_OK
                    : schema_damaged(p, "two fields of different types share a dictionary");
-    }
     *place = (uint32_t)n;
+    LB_TRY(lb_names_add(&p->out->ids, (lb_str){ id, sizeof d->id }, n, &was_there, p->err));
     return lb_buf_append(&p->dictionaries, d, sizeof *d, p->err);
 }
 
@@ -534,6 +535,20 @@ lb_status lb_arrow_schema_read(lb_flat *f, uint64_t table, lb_arena *arena, lb_a
     lb_buf_free(&p.dictionaries);
     lb_buf_free(&p.text);
     return status;
+}
+
+void lb_arrow_schema_release(lb_arrow_schema *schema)
+{
+    if (schema->plain.release != NULL)
+        schema->plain.release(&schema->plain);
+    lb_names_free(&schema->ids);
+}
+
+uint32_t lb_arrow_schema_dictionary(const lb_arrow_schema *schema, int64_t id)
+{
+    const uint64_t *found = lb_names_find(&schema->ids, (lb_str){ (const char *)&id, sizeof id });
+
+    return found == NULL ? UINT32_MAX : (uint32_t)*found;
 }
 
 /* ---------------------------------------------------------------- room of a row */
