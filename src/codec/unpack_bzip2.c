@@ -166,13 +166,14 @@ static lb_status bzip2_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_u
         *stop = LB_UNPACK_END;
         return LB_OK;
     }
+    (void)bzip2_fill(u, io);
+    if (!u->first && memcmp(u->queue, "BZh", LB_MIN(u->size, (size_t)3)) != 0)
+        return bzip2_fail(u, io, "bytes that are no bzip2 follow the last stream", err);
     LB_TRY(bzip2_need(u, io, 32, wait, stop, err));
     if (*wait)
         return LB_OK;
     if (memcmp(u->queue, "BZh", 3) != 0 || u->queue[3] < '1' || u->queue[3] > '9')
-        return bzip2_fail(
-            u, io,
-            u->first ? "the file does not begin as bzip2 does" : "bytes that are no bzip2 follow the last stream", err);
+        return bzip2_fail(u, io, "the file does not begin as bzip2 does", err);
     u->level = u->queue[3];
     u->bit = 32;
     u->first = false;

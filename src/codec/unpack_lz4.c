@@ -157,6 +157,8 @@ static lb_status lz4_frame(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
         *stop = LB_UNPACK_END;
         return LB_OK;
     }
+    if (!u->first && io->in_last && io->in_end - io->in < 4)
+        return lz4_fail(io, "bytes that are no lz4 follow the last frame", err);
     LB_TRY(lz4_need(io, 4, wait, stop, err));
     if (*wait)
         return LB_OK;

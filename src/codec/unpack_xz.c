@@ -2,6 +2,7 @@
  * that each is a restart point; a stream's index and footer are checked by going over them again. */
 #include <lzma.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "codec/unpack.h"
 
@@ -113,6 +114,14 @@ static lb_status xz_padding(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unp
     return LB_OK;
 }
 
+/* Do the next bytes, however few, begin otherwise than a stream? */
+static bool xz_is_other(const lb_unpack_io *io)
+{
+    static const uint8_t magic[6] = { 0xFD, '7', 'z', 'X', 'Z', 0 };
+
+    return memcmp(io->in, magic, LB_MIN((size_t)(io->in_end - io->in), sizeof magic)) != 0;
+}
+
 static lb_status xz_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpack_stop *stop, lb_error *err)
 {
     lzma_stream_flags flags;
@@ -122,14 +131,14 @@ static lb_status xz_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
         LB_TRY(xz_padding(u, io, wait, stop, err));
     if (*wait)
         return LB_OK;
+    if (!u->first && xz_is_other(io))
+        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "xz: bytes that are no xz follow the last stream");
     LB_TRY(xz_need(io, LZMA_STREAM_HEADER_SIZE, wait, stop, err));
     if (*wait)
         return LB_OK;
     lzma_ret code = lzma_stream_header_decode(&flags, io->in);
     if (code == LZMA_FORMAT_ERROR)
-        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at),
-                       u->first ? "xz: the file does not begin as xz does"
-                                : "xz: bytes that are no xz follow the last stream");
+        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "xz: the file does not begin as xz does");
     if (code != LZMA_OK)
         return xz_fail(io, code, "the header of a stream", err);
     xz_reset(u);
