@@ -1123,7 +1123,8 @@ LB_API lb_status lb_trail_reply_dot(const lb_trail_reply *reply, lb_write_fn wri
 
 /* ---------------------------------------------------------------- saving */
 
-/* A file that appears whole or not at all: written beside, synced, renamed over `path`. */
+/* A file that appears whole or not at all: written beside, synced, renamed over `path`. What goes to a path that ends in .zst or
+ * .gz is compressed on the way, in pieces at which reading can begin; other containers (.xz …) are not written: USAGE. */
 typedef struct lb_saver lb_saver;
 LB_API lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err);
 LB_API bool lb_saver_write(void *saver, const void *bytes, size_t size); /* an lb_write_fn */

@@ -20,9 +20,29 @@ static const struct {
     { "arrows", "arrows", NULL }, { "lance", "lance", NULL },
 };
 
+static bool plan_extension(rows_plan *plan, const char *file);
+
+/* The form follows from the extension before the container's: "rows.csv.zst". */
+static bool plan_packed(rows_plan *plan, const char *file, size_t size)
+{
+    char *inner = cli_format("%.*s", (int)size, file);
+    bool asked = plan->form != NULL, known = plan_extension(plan, inner);
+    free(inner);
+    if (!asked && known && strcmp(plan->form, "csv") != 0 && strcmp(plan->form, "ndjson") != 0 &&
+        strcmp(plan->form, "json") != 0) {
+        plan->form = NULL; /* formats of bytes compress inside */
+        return false;
+    }
+    return known;
+}
+
 static bool plan_extension(rows_plan *plan, const char *file)
 {
+    static const char *const packed[] = { ".zst", ".zstd", ".gz", ".gzip", ".bgz" };
     const char *slash = strrchr(file, '/'), *dot = strrchr(slash == NULL ? file : slash, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof packed / sizeof *packed; i++)
+        if (strcasecmp(dot, packed[i]) == 0)
+            return plan_packed(plan, file, (size_t)(dot - file));
     for (size_t i = 0; dot != NULL && i < sizeof extensions / sizeof *extensions; i++) {
         if (strcasecmp(dot + 1, extensions[i].extension) != 0)
             continue;

@@ -314,3 +314,35 @@ def test_the_doctor_sees_damage_growth_and_renames(tmp_path):
     assert run("count", path)[0].split()[-1].replace(b",", b"") == str(ROWS + 1).encode()
     path.rename(tmp_path / "u.csv.gz")
     assert b"renamed" in run("doctor", tmp_path, status=1)[0]
+
+
+# ---------------------------------------------------------------- writing
+
+@pytest.mark.parametrize("ending", ["zst", "gz"])
+@pytest.mark.parametrize("rows", [0, 1, 60_000])
+def test_what_is_written_is_read_by_others_and_has_restart_points(tmp_path, ending, rows):
+    source, out = tmp_path / "t.csv", tmp_path / "lake" / f"t.csv.{ending}"
+    out.parent.mkdir()
+    source.write_bytes(csv_text(rows))
+    run("slice", source, "-o", tmp_path / "plain.csv")
+    run("slice", source, "-o", out)
+    plain = (tmp_path / "plain.csv").read_bytes()
+    data = out.read_bytes()
+    if ending == "gz":
+        assert gzip.decompress(data) == plain
+        assert data.endswith(bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000"))    # BGZF's end
+    else:
+        with pa.input_stream(out, compression="zstd") as f:
+            assert f.read() == plain
+        frames, flags, magic = struct.unpack("<IBI", data[-9:])
+        assert (frames, flags, magic) == (max(1, -(-len(plain) // (1 << 20))), 0, 0x8F92EAB1)
+    run("map", out.parent, "-q")
+    assert run("slice", out, "--to", "csv")[0] == plain
+    assert (len(points_of(out.parent)) > 0) == (len(plain) > SPACING + (1 << 20))
+
+
+def test_containers_that_are_not_written(tmp_path):
+    (tmp_path / "t.csv").write_bytes(SMALL)
+    assert ".zst and .gz are" in run("slice", tmp_path / "t.csv", "--to", "csv", "-o", tmp_path / "o.csv.xz", status=2)[1]
+    assert "tells no form" in run("slice", tmp_path / "t.csv", "-o", tmp_path / "o.arrow.zst", status=2)[1]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["t.csv"]
