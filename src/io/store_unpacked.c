@@ -151,10 +151,36 @@ static lb_status cursor_settle(unpacked_store *s, unpacked_cursor *c, lb_error *
     return status;
 }
 
+/* Points that were given may be wrong: where the cursor comes by one, it has to stand where the point says. */
+static lb_status cursor_check(unpacked_store *s, const unpacked_cursor *c, const lb_unpack_point *at, lb_error *err)
+{
+    bool holds = true;
+
+    pthread_mutex_lock(&s->lock);
+    size_t low = 0, high = s->n_points;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->points[mid].at.byte < at->byte ||
+            (s->points[mid].at.byte == at->byte && s->points[mid].at.bit < at->bit))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low < s->n_points && s->points[low].at.byte == at->byte && s->points[low].at.bit == at->bit)
+        holds = s->points[low].out_at == c->at;
+    pthread_mutex_unlock(&s->lock);
+    if (holds)
+        return LB_OK;
+    return lb_fail(err, LB_CORRUPT, LB_AT(at->byte),
+                   "%s: a frame gives another number of bytes than the file says of it", s->container->name);
+}
+
 /* The cursor stands at a border. One that is far enough behind the last point becomes a point. */
 static lb_status cursor_border(unpacked_store *s, unpacked_cursor *c, const lb_unpack_point *at, lb_error *err)
 {
-    if (s->known || c->at - c->point_at < LB_UNPACKED_SPACING)
+    if (s->known)
+        return cursor_check(s, c, at, err);
+    if (c->at - c->point_at < LB_UNPACKED_SPACING)
         return LB_OK;
     c->point_at = c->at;
     c->point = (lb_unpacked_point){ .at = *at, .out_at = c->at };
@@ -292,7 +318,7 @@ static lb_status cursor_run(unpacked_store *s, unpacked_cursor *c, lb_error *err
                         .history = c->out + c->out_from,
                         .in_at = c->in_next - (c->in_to - c->in_from),
                         .in_last = c->in_next >= s->packed->size,
-                        .stop_at_borders = !s->known };
+                        .stop_at_borders = true };
     lb_status status = s->container->run(c->unpacker, &io, &stop, &point, err);
     size_t came = (size_t)(io.out - c->out) - c->out_to;
     c->in_from = (size_t)(io.in - c->in);

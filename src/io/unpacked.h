@@ -26,6 +26,10 @@ lb_status lb_store_open_unpacked(lb_context *cx, lb_store *packed, const lb_cont
 /* Give the restart points that were found before, ascending, of which copies are kept; before the first read. None are noted then. Errors: NOMEM. */
 lb_status lb_unpacked_know(lb_store *view, const lb_unpacked_point *points, size_t n, lb_error *err);
 
+/* Where the file itself tells the sizes of its frames (BGZF, Zstandard in frames with sizes, xz in blocks), know them as above, and
+ * the view's size; before the first read. Errors: NOMEM, IO. */
+lb_status lb_unpacked_look(lb_store *view, lb_store *packed, lb_error *err);
+
 /* Have every byte of the file given once, in order, as it is read; before the first read. */
 void lb_unpacked_tap(lb_store *view, lb_tap_fn tap, void *user);
 

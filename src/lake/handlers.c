@@ -221,7 +221,7 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
     if (store->open_inside != NULL)
         return *out = &lb_format_lance, LB_OK;
     LB_TRY(lb_store_read(store, 0, head, sizeof head, &peek.head_size, err));
-    if (store->size != LB_SIZE_UNKNOWN)
+    if (store->container == NULL)
         LB_TRY(lb_store_read(store, tail_at, tail, sizeof tail, &peek.tail_size, err));
     const char *magic = handlers_magic(&peek);
     lb_str extension = lb_path_extension(store->container == NULL ? name : lb_container_strip(name));

@@ -40,11 +40,11 @@ lb_status lb_packed_view(lb_context *cx, lb_store *store, const lb_entry *known,
     if (container == NULL)
         return LB_OK;
     LB_TRY(lb_store_open_unpacked(cx, store, container, out, err));
-    if (known == NULL || !lb_str_is(known->container, container->name))
-        return LB_OK;
     lb_arena arena;
     lb_arena_init(&arena, &cx->budget);
-    lb_status status = packed_know(*out, &known->access_points, &arena, err);
+    lb_status status = known != NULL && lb_str_is(known->container, container->name)
+                           ? packed_know(*out, &known->access_points, &arena, err)
+                           : lb_unpacked_look(*out, store, err);
     lb_arena_free(&arena);
     if (status == LB_OK)
         return LB_OK;
@@ -103,15 +103,36 @@ static void packed_put(packed_columns *c, size_t i, const lb_unpacked_point *p)
     c->window_offsets[i + 1] = c->window_offsets[i] + (int32_t)p->window_size;
 }
 
+/* The points that are far enough from each other for a map: a file that tells its frames has more. */
+static lb_status packed_far(lb_store *view, lb_arena *arena, const lb_unpacked_point **out, size_t *n, lb_error *err)
+{
+    const lb_unpacked_point *all;
+    size_t count = lb_unpacked_points(view, &all);
+    lb_unpacked_point *far = lb_arena_alloc(arena, count, sizeof *far);
+    uint64_t last = 0;
+
+    *n = 0;
+    if (far == NULL)
+        return lb_arena_fail(arena, err);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].out_at - last >= LB_UNPACKED_SPACING) {
+            far[(*n)++] = all[i];
+            last = all[i].out_at;
+        }
+    *out = far;
+    return LB_OK;
+}
+
 lb_status lb_packed_keep(lb_store *view, lb_arena *arena, lb_entry *out, lb_error *err)
 {
     const lb_unpacked_point *points;
-    size_t n = lb_unpacked_points(view, &points), windows = 0;
+    size_t n, windows = 0;
     packed_columns c;
     uint64_t block = 0;
 
     out->container = lb_str_of(view->container);
     /* Windows are of 64 KiB at most, and a map's column of them of 2 GiB. */
+    LB_TRY(packed_far(view, arena, &points, &n, err));
     n = LB_MIN(n, (size_t)INT32_MAX / LB_UNPACK_HISTORY);
     for (size_t i = 0; i < n; i++)
         windows += points[i].window_size;

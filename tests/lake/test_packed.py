@@ -346,3 +346,25 @@ def test_containers_that_are_not_written(tmp_path):
     assert ".zst and .gz are" in run("slice", tmp_path / "t.csv", "--to", "csv", "-o", tmp_path / "o.csv.xz", status=2)[1]
     assert "tells no form" in run("slice", tmp_path / "t.csv", "-o", tmp_path / "o.arrow.zst", status=2)[1]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["t.csv"]
+
+
+# ---------------------------------------------------------------- files that tell their frames
+
+def test_frames_that_lie_are_told(tmp_path):
+    """Sizes that a file claims of its frames, and that what comes does not have."""
+    frames = [pa.Codec("zstd").compress(p, asbytes=True) for p in pieces(TEXTS["csv"][:2 << 20], 1 << 19)]
+    lying = bytearray(b"".join(frames))
+    at = len(frames[0])    # the second frame's header: single segment, size in 4 bytes
+    assert lying[at + 4] >> 6 == 2 and lying[at + 4] & 0x20
+    size = struct.unpack_from("<I", lying, at + 5)[0]
+    struct.pack_into("<I", lying, at + 5, size - 1)
+    path = tmp_path / "t.csv.zst"
+    path.write_bytes(lying)
+    run("count", path, "-j", "2", status=3)
+
+    members = bytearray(bgzf(TEXTS["csv"][:2 << 20]))
+    first = struct.unpack_from("<H", members, 16)[0] + 1
+    struct.pack_into("<I", members, first - 4, 0xFF00 - 1)
+    path = tmp_path / "t.csv.bgz"
+    path.write_bytes(members)
+    assert "the size does not hold" in run("count", path, "-j", "2", status=3)[1]
