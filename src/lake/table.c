@@ -973,7 +973,7 @@ const char *lb_table_map_use(lb_table *t, uint64_t index)
 
 void lb_table_tell_sample(lb_table *t)
 {
-    if (t->rows == LB_ROWS_UNKNOWN && t->file->options->types == LB_TYPES_AUTO &&
+    if (t->rows == LB_ROWS_UNKNOWN && t->file->format->text && t->file->options->types == LB_TYPES_AUTO &&
         !atomic_flag_test_and_set(&t->sample_told))
         lb_note(t->cx,
                 "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once",

@@ -25,7 +25,7 @@ static lb_status survey_blocks(const lb_lance_set *set, lb_arena *arena, lb_entr
 
     lb_block_builder_init(&b, &set->cx->budget);
     lb_status status = LB_OK;
-    for (size_t i = 0; status == LB_OK && i < set->n_fragments; i++) {
+    for (size_t i = 0, n = atomic_load(&set->reached); status == LB_OK && i < n; i++) {
         const lb_lance_rows_of *f = &set->fragments[i];
         uint64_t bytes = survey_bytes(set, f);
         const lb_block block = { .first_row = f->first,
@@ -189,7 +189,7 @@ static lb_status survey_schema(const struct ArrowSchema *schema, lb_budget *budg
 
 lb_status lb_lance_survey(lb_lance_set *set, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    out->total_rows = set->rows;
+    out->total_rows = atomic_load(&set->rows);
     LB_TRY(survey_schema(&set->schema, &set->cx->budget, arena, out, err));
     LB_TRY(survey_blocks(set, arena, out, err));
     return survey_stats(set, o, &set->schema, arena, out, err);
