@@ -702,14 +702,14 @@ int64_t lb_table_rows(const lb_table *t)
     return t->rows == LB_ROWS_UNKNOWN ? -1 : (int64_t)t->rows;
 }
 
-/* Survey a single file whole. Rows do not depend on types: all of it is read as text. */
+/* Survey a single file whole. Rows do not depend on types: text is not looked into for them. */
 static lb_status table_read_whole(lb_table *t, lb_data **out, lb_error *err)
 {
     lb_data_request q = t->request;
     lb_read_options *text = NULL;
 
     lb_status status = lb_read_options_merge(t->over, NULL, &text, err);
-    if (status == LB_OK)
+    if (status == LB_OK && t->file->format->text)
         status = lb_read_options_set(text, "all-text", NULL, err);
     q.over = text;
     q.whole = true;
