@@ -844,6 +844,31 @@ LB_API lb_status lb_lance_delete(lb_context *cx, const char *path, const uint64_
 LB_API lb_status lb_lance_compact(lb_context *cx, const char *path, const lb_lance_options *options,
                                   lb_lance_result *out, lb_error *err);
 
+/* What a vector index is asked to be. */
+typedef struct lb_lance_index_options {
+    size_t struct_size;
+    const char *name;     /* NULL: COLUMN_idx */
+    lb_metric metric;     /* DEFAULT: L2 */
+    uint32_t partitions;  /* 0: about the square root of the number of rows, at most 4,096 */
+    uint32_t sub_vectors; /* codes of a vector; must divide its length. 0: 16, or the next smaller number that does */
+    uint32_t rounds;      /* of k-means, at most; 0: 50 */
+    uint64_t seed;        /* of the sample that partitions and codebook are found from */
+    bool replace;         /* an index of that name may stand: this one takes its place */
+    bool keep_model; /* with the partitions and codebook of the index that is replaced: only rows are assigned anew */
+} lb_lance_index_options;
+
+/* Make an IVF_PQ index of a column of vectors (fixed_size_list of float) of the newest version, and commit a version that has it. Rows
+ * that come later are not in it: a search compares them exactly, until the index is made anew. The same rows, options and seed
+ * give the same index, whatever the number of threads. Vectors that are null are left out. out->rows: vectors indexed. Of
+ * `options` timestamp, tag and aux count, and the first of file_names, a UUID, which names the index's folder.
+ * Errors: NOTFOUND (column; with keep_model: index), USAGE: fewer than 256 vectors, an index of that name, numbers that do not fit;
+ * UNSUPPORTED: vectors of other types; CONFLICT: the rows were rewritten meanwhile; IO …
+ * Cost: a sample of 256 vectors a partition (65,536 at least) is clustered, then every vector read once. Memory: the sample, at most
+ * 512 MiB, and 28 bytes and the codes of each row. */
+LB_API lb_status lb_lance_index(lb_context *cx, const char *path, const char *column,
+                                const lb_lance_index_options *index, const lb_lance_options *options,
+                                lb_lance_result *out, lb_error *err);
+
 /* A new version with what the version `spec` holds ("3", a tag, a time). Errors: NOTFOUND. */
 LB_API lb_status lb_lance_restore(lb_context *cx, const char *path, const char *spec, const lb_lance_options *options,
                                   lb_lance_result *out, lb_error *err);

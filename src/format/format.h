@@ -33,7 +33,8 @@ typedef struct lb_survey_options {
     void *tap_user;
     size_t chunk;   /* bytes read at a time; 0: the format's choice. Results do not depend on it */
     bool rows_only; /* count and place rows: no columns are asked for, and what is wrong inside rows may pass unseen */
-    bool rows_later; /* where counting rows means opening many files, total_rows may stay LB_ROWS_UNKNOWN, and blocks those
+    bool
+        rows_later; /* where counting rows means opening many files, total_rows may stay LB_ROWS_UNKNOWN, and blocks those
                       * of the first rows */
     size_t part;    /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
 } lb_survey_options;

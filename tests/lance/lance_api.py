@@ -34,6 +34,12 @@ class Result(ctypes.Structure):
                 ("files", ctypes.c_uint64), ("fragments", ctypes.c_uint64)]
 
 
+class IndexOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("metric", ctypes.c_int), ("partitions", ctypes.c_uint32),
+                ("sub_vectors", ctypes.c_uint32), ("rounds", ctypes.c_uint32), ("seed", ctypes.c_uint64), ("replace", ctypes.c_bool),
+                ("keep_model", ctypes.c_bool)]
+
+
 class OpenOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("read", ctypes.c_void_p), ("format", ctypes.c_char_p),
                 ("no_map", ctypes.c_bool), ("schema", ctypes.c_int)]
@@ -104,6 +110,11 @@ class Library:
         result, how = Result(struct_size=ctypes.sizeof(Result)), options(**how)
         self.call("lb_lance_" + name, self.context, str(path).encode(), *args, ctypes.byref(how), ctypes.byref(result))
         return result
+
+    def index(self, path, column, names=None, **how):
+        """Make a vector index; names: the UUID of its folder."""
+        want = IndexOptions(struct_size=ctypes.sizeof(IndexOptions), **how)
+        return self.change("index", path, column.encode(), ctypes.byref(want), names=names)
 
     def read(self, path, offset=0, limit=2**64 - 1, mapped=False):
         part = Slice(struct_size=ctypes.sizeof(Slice), offset=offset, limit=limit)
