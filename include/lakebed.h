@@ -331,7 +331,7 @@ typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_S
     X(UNINDEXED, "unindexed")   /* on disk, not in the map */                                                        \
     X(MISSING, "missing")       /* in the map, not on disk */                                                        \
     X(RENAMED, "renamed")       /* the content of a missing entry under another path */                              \
-    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests */                            \
+    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests. Of datasets the note says */ \
     X(APPENDED, "appended")     /* what was mapped still stands; more follows */                                     \
     X(TRUNCATED, "truncated")   /* what is left is the beginning of what was mapped */                               \
     X(REWRITTEN, "rewritten")   /* other content */                                                                  \
@@ -390,6 +390,7 @@ typedef struct lb_finding {
     const lb_damage *damage;
     uint64_t n_schema; /* schema drift, a line each: "column 'x': int64 became string", after a heal */
     const char *const *schema;
+    const char *note; /* of a Lance dataset: "version 5, was 3: 2 fragments added (200 rows)"; else NULL */
 } lb_finding;
 
 /* Compare the map of `dir` with the disk by the options stored in it, and mend it where asked (lake-map.md 8 and 14). The

@@ -33,7 +33,8 @@ static lb_status build_give(const struct ArrowSchema *schema, struct ArrowArray 
 
     LB_TRY(lb_view_open(schema, array, &view, err));
     const struct ArrowArrayView *list = view.children[0], *items = list->children[0];
-    const build_batch batch = { items->buffer_views[1].data.as_float + items->offset, list, (size_t)array->length, first };
+    const build_batch batch = { items->buffer_views[1].data.as_float + items->offset, list, (size_t)array->length,
+                                first };
     lb_status status = each(user, &batch, err);
     ArrowArrayViewReset(&view);
     return status;
@@ -115,8 +116,8 @@ static lb_status sample_read(lb_lance_set *set, uint64_t column, size_t want, ui
     const lb_lance_scan scan = { .count = want, .rows = rows, .n_columns = 1, .columns = &column };
     LB_TRY(build_read(set, &scan, sample_add, s, err));
     if (s->count < LB_INDEX_CODES)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "an index needs at least %d vectors, and here are %zu", LB_INDEX_CODES,
-                       s->count);
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "an index needs at least %d vectors, and here are %zu",
+                       LB_INDEX_CODES, s->count);
     if (s->count < s->model->partitions)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "%zu vectors are too few for %zu partitions", s->count,
                        s->model->partitions);
@@ -192,8 +193,8 @@ static lb_status train_shape(const lb_lance_set *set, size_t column, const lb_in
 
     lb_lance_shown(node->name, name, sizeof name);
     if (logical.size < sizeof prefix || memcmp(logical.at, prefix, sizeof prefix - 1) != 0)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%s' is of type %.*s; vectors of float are indexed", name,
-                       (int)LB_MIN(logical.size, (size_t)100), logical.at);
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%s' is of type %.*s; vectors of float are indexed",
+                       name, (int)LB_MIN(logical.size, (size_t)100), logical.at);
     uint64_t rows = atomic_load(&set->rows);
     *out = (lb_index_file){ .metric = wish->metric,
                             .dimension = (size_t)(node->type.width / sizeof(float)),

@@ -43,43 +43,43 @@ static inline __attribute__((always_inline)) size_t points_least(const float *le
 
 /* points_fn for vectors of LANES floats. Each lane adds in the order of coordinates, so that the width does not matter. Lanes
  * behind the last point hold zeros and never win, for their places are not below the count. */
-#define POINTS_BODY(name, LANES)                                                                                       \
-    typedef float name##_lanes __attribute__((vector_size((LANES) * sizeof(float))));                                  \
-    typedef int32_t name##_places __attribute__((vector_size((LANES) * sizeof(int32_t))));                             \
-                                                                                                                       \
-    static inline __attribute__((always_inline)) size_t name(const lb_points *p, const float *x, bool dot,             \
-                                                             float *best)                                              \
-    {                                                                                                                  \
-        name##_lanes least, point;                                                                                     \
-        name##_places at = { 0 }, place;                                                                               \
-        float leasts[LANES];                                                                                           \
-        int32_t places[LANES];                                                                                         \
-                                                                                                                       \
-        for (size_t i = 0; i < (LANES); i++) {                                                                         \
-            leasts[i] = INFINITY;                                                                                      \
-            places[i] = (int32_t)i;                                                                                    \
-        }                                                                                                              \
-        memcpy(&least, leasts, sizeof least);                                                                          \
-        memcpy(&place, places, sizeof place);                                                                          \
-        for (size_t first = 0; first < p->count; first += (LANES), place += (LANES)) {                                 \
-            const float *column = p->table + first;                                                                    \
-            name##_lanes sum = { 0 };                                                                                  \
-            for (size_t j = 0; j < p->dim; j++, column += p->stride) {                                                 \
-                memcpy(&point, column, sizeof point);                                                                  \
-                if (dot) {                                                                                             \
-                    sum -= x[j] * point;                                                                               \
-                } else {                                                                                               \
-                    point = x[j] - point;                                                                              \
-                    sum += point * point;                                                                              \
-                }                                                                                                      \
-            }                                                                                                          \
-            name##_places nearer = (name##_places)(sum < least) & (name##_places)(place < (int32_t)p->count);          \
-            least = (name##_lanes)(((name##_places)sum & nearer) | ((name##_places)least & ~nearer));                  \
-            at = (place & nearer) | (at & ~nearer);                                                                    \
-        }                                                                                                              \
-        memcpy(leasts, &least, sizeof least);                                                                          \
-        memcpy(places, &at, sizeof at);                                                                                \
-        return points_least(leasts, places, LANES, best);                                                              \
+#define POINTS_BODY(name, LANES)                                                                              \
+    typedef float name##_lanes __attribute__((vector_size((LANES) * sizeof(float))));                         \
+    typedef int32_t name##_places __attribute__((vector_size((LANES) * sizeof(int32_t))));                    \
+                                                                                                              \
+    static inline __attribute__((always_inline)) size_t name(const lb_points *p, const float *x, bool dot,    \
+                                                             float *best)                                     \
+    {                                                                                                         \
+        name##_lanes least, point;                                                                            \
+        name##_places at = { 0 }, place;                                                                      \
+        float leasts[LANES];                                                                                  \
+        int32_t places[LANES];                                                                                \
+                                                                                                              \
+        for (size_t i = 0; i < (LANES); i++) {                                                                \
+            leasts[i] = INFINITY;                                                                             \
+            places[i] = (int32_t)i;                                                                           \
+        }                                                                                                     \
+        memcpy(&least, leasts, sizeof least);                                                                 \
+        memcpy(&place, places, sizeof place);                                                                 \
+        for (size_t first = 0; first < p->count; first += (LANES), place += (LANES)) {                        \
+            const float *column = p->table + first;                                                           \
+            name##_lanes sum = { 0 };                                                                         \
+            for (size_t j = 0; j < p->dim; j++, column += p->stride) {                                        \
+                memcpy(&point, column, sizeof point);                                                         \
+                if (dot) {                                                                                    \
+                    sum -= x[j] * point;                                                                      \
+                } else {                                                                                      \
+                    point = x[j] - point;                                                                     \
+                    sum += point * point;                                                                     \
+                }                                                                                             \
+            }                                                                                                 \
+            name##_places nearer = (name##_places)(sum < least) & (name##_places)(place < (int32_t)p->count); \
+            least = (name##_lanes)(((name##_places)sum & nearer) | ((name##_places)least & ~nearer));         \
+            at = (place & nearer) | (at & ~nearer);                                                           \
+        }                                                                                                     \
+        memcpy(leasts, &least, sizeof least);                                                                 \
+        memcpy(places, &at, sizeof at);                                                                       \
+        return points_least(leasts, places, LANES, best);                                                     \
     }
 
 POINTS_BODY(points_by_4, 4)

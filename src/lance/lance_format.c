@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lance/dataset_store.h"
+#include "lance/lance_drift.h"
 
 /* Column `open_state` of a map: which version was mapped, and behind it the rows of its fragments (lb_lance_count_run), so
  * that no data file has to be asked again. */
@@ -35,6 +36,18 @@ static int lance_sniff(const lb_format *format, const lb_peek *peek)
 static uint64_t lance_version(const lb_store *store)
 {
     return store->open_inside == NULL ? 0 : lb_dataset_store_version(store).version;
+}
+
+bool lb_lance_entry_version(const lb_entry *entry, uint64_t *version)
+{
+    lance_state state;
+
+    if (entry->open_state.size < sizeof state)
+        return false;
+    memcpy(&state, entry->open_state.at, sizeof state);
+    *version = state.version;
+    return state.version != 0 && (memcmp(state.mark, lance_mark_first, sizeof state.mark) == 0 ||
+                                  memcmp(state.mark, lance_mark, sizeof state.mark) == 0);
 }
 
 /* A map's entry is of this very version. Its numbers, where it has any, go to the arena. */

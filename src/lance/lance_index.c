@@ -178,7 +178,8 @@ static lb_status index_open(index_state *st, const char *column, lb_error *err)
 static lb_status index_model(index_state *st, const char *column, lb_error *err)
 {
     const lb_lance_index_options *w = st->want;
-    const lb_index_wish wish = { .metric = w->metric == LB_METRIC_DEFAULT ? LB_INDEX_L2 : (lb_index_metric)(w->metric - 1),
+    const lb_index_wish wish = { .metric =
+                                     w->metric == LB_METRIC_DEFAULT ? LB_INDEX_L2 : (lb_index_metric)(w->metric - 1),
                                  .partitions = w->partitions,
                                  .sub_vectors = w->sub_vectors,
                                  .rounds = w->rounds,
