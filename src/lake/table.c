@@ -639,8 +639,12 @@ static lb_status table_open(lb_table *t, const char *path, const lb_open_options
     if (!there)
         LB_TRY(table_find_version(t, path, err));
     if (there && S_ISDIR(info.st_mode)) {
+        bool headless, is_rest;
         LB_TRY(lb_dataset_look(path, &t->lake, err));
         t->lake = !t->lake;
+        LB_TRY(lb_dataset_look_headless(path, &headless, &is_rest, err));
+        if (headless)
+            return lb_dataset_fail_headless(path, is_rest, err);
     }
     LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
     LB_TRY(table_show_nulls(t, err));

@@ -9,7 +9,7 @@
 typedef struct drift {
     lb_arena arena;
     lb_manifest was, is;
-    lb_names fragments; /* of `is`: id and first file, to the place */
+    lb_names fragments;                                 /* of `is`: id and first file, to the place */
     uint64_t added, added_rows, gone, deleted, widened; /* fragments */
     bool rows_known, in_place;                          /* rows of added ones; those that stand are the first ones */
     uint64_t columns_added, columns_gone, columns_changed;
