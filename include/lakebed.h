@@ -440,7 +440,8 @@ LB_API void lb_close(lb_table *table);
 /* Is it a directory of files, and not a single file or dataset? */
 LB_API bool lb_table_is_lake(const lb_table *table);
 
-/* Number of rows, or -1 where only a sample was read (then lb_table_count reads on to the end). */
+/* Number of rows, or -1 where only a sample was read, or counting means opening many files: a Lance dataset of more than 64 fragments
+ * whose manifest does not say (then lb_table_count reads on to the end). */
 LB_API int64_t lb_table_rows(const lb_table *table);
 LB_API lb_status lb_table_count(lb_table *table, uint64_t *rows, lb_error *err);
 
