@@ -75,6 +75,8 @@ def test_count_and_tail(many):
 def test_splits_cover_all(many):
     splits = json.loads(lakebed("splits", many, "--target", "1KB", "--json"))["splits"]
     assert sum(s["rows"] for s in splits) == ROWS
+    size = sum(f.stat().st_size for f in (many / "data").iterdir())
+    assert size / 1024 <= len(splits) <= 2 * size / 1024
 
 
 def last_file(path):
