@@ -294,7 +294,7 @@ static lb_status encode_chunk(void *user, size_t chunk, lb_error *err)
     lb_arena_init(&arena, &e->set->cx->budget);
     float *x = lb_arena_alloc(&arena, dim, sizeof *x), *residual = lb_arena_alloc(&arena, dim, sizeof *residual);
     lb_status status = x == NULL || residual == NULL ? lb_arena_fail(&arena, err) : LB_OK;
-    for (size_t i = chunk * BUILD_CHUNK; status == LB_OK && i < end; i++) {
+    for (size_t i = chunk * BUILD_CHUNK; x != NULL && residual != NULL && i < end; i++) {
         build_vector(model->metric, e->batch->vectors + i * dim, dim, x);
         build_residual(model, &e->centers, x, residual, &e->partitions[i]);
         for (size_t m = 0; m < model->sub_vectors; m++)

@@ -90,7 +90,7 @@ static bool drift_same_files(const lb_lance_fragment *a, const lb_lance_fragment
 static lb_status drift_stand(drift *d, size_t place, bool *stands, lb_error *err)
 {
     const lb_lance_fragment *f = d->was.pb->fragments[place];
-    lb_str key;
+    lb_str key = { "", 0 };
 
     LB_TRY(drift_key(d, f, &key, err));
     uint64_t *at = lb_names_find(&d->fragments, key);
@@ -112,7 +112,7 @@ static lb_status drift_fragments(drift *d, uint64_t *standing, lb_error *err)
     d->rows_known = d->is.pb->writer_version != NULL;
     d->in_place = true;
     for (size_t i = 0; i < d->is.pb->n_fragments; i++) {
-        lb_str key;
+        lb_str key = { "", 0 };
         LB_TRY(drift_key(d, d->is.pb->fragments[i], &key, err));
         LB_TRY(lb_names_add(&d->fragments, key, i, NULL, err));
     }
@@ -123,7 +123,7 @@ static lb_status drift_fragments(drift *d, uint64_t *standing, lb_error *err)
     }
     for (size_t i = 0; i < d->is.pb->n_fragments; i++) {
         const lb_lance_fragment *f = d->is.pb->fragments[i];
-        lb_str key;
+        lb_str key = { "", 0 };
         LB_TRY(drift_key(d, f, &key, err));
         const uint64_t *at = lb_names_find(&d->fragments, key);
         if (at == NULL || *at != i)
