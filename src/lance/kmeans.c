@@ -219,23 +219,68 @@ static lb_status means_round(means *m, bool *done, lb_error *err)
     return LB_OK;
 }
 
+/* The first centers: rows picked one after the other, each the likelier the farther it lies from those before (k-means++, Arthur and
+ * Vassilvitskii 2007), out of some rows for each center. */
+#define MEANS_PICKED 16
+
+static float means_square(const float *a, const float *b, size_t dim)
+{
+    float sum = 0;
+
+    for (size_t j = 0; j < dim; j++)
+        sum += (a[j] - b[j]) * (a[j] - b[j]);
+    return sum;
+}
+
+/* Place of the next one: `away` are the distances, and `total` is their sum. */
+static size_t means_draw(const float *away, size_t n, double total, size_t center, uint64_t *seed)
+{
+    double left = (double)(lb_seed_next(seed) >> 11) / (double)(UINT64_C(1) << 53) * total;
+
+    if (!(total > 0) || !isfinite(total)) /* nothing tells them apart */
+        return center % n;
+    for (size_t i = 0; i < n; i++) {
+        left -= (double)away[i];
+        if (left < 0)
+            return i;
+    }
+    return n - 1;
+}
+
+static void means_first(const means *m, const uint64_t *rows, float *away, size_t n, uint64_t *seed)
+{
+    double total = 0;
+
+    for (size_t i = 0; i < n; i++)
+        away[i] = INFINITY;
+    for (size_t c = 0; c < m->k; c++) {
+        size_t next = c == 0 ? (size_t)(lb_seed_next(seed) % n) : means_draw(away, n, total, c, seed);
+        float *center = m->centers + c * m->dim;
+        memcpy(center, m->rows + rows[next] * m->dim, m->dim * sizeof *center);
+        total = 0;
+        for (size_t i = 0; i < n; i++) {
+            away[i] = fminf(away[i], means_square(m->rows + rows[i] * m->dim, center, m->dim));
+            total += (double)away[i];
+        }
+    }
+}
+
 static lb_status means_begin(means *m, uint64_t seed, lb_arena *arena, lb_error *err)
 {
-    size_t cells;
+    size_t cells, picked = m->k > m->n / MEANS_PICKED ? m->n : m->k * MEANS_PICKED;
 
     if (!lb_mul_size(m->k, m->dim, &cells))
         return lb_fail_nomem(err);
-    uint64_t *picked = lb_arena_alloc(arena, m->k, sizeof *picked);
+    uint64_t *rows = lb_arena_alloc(arena, picked, sizeof *rows);
     m->of = lb_arena_alloc(arena, m->n, sizeof *m->of);
     m->distances = lb_arena_alloc(arena, m->n, sizeof *m->distances);
     m->sums = lb_arena_alloc(arena, cells, sizeof *m->sums);
     m->counts = lb_arena_alloc(arena, m->k, sizeof *m->counts);
-    if (picked == NULL || m->of == NULL || m->distances == NULL || m->sums == NULL || m->counts == NULL)
+    if (rows == NULL || m->of == NULL || m->distances == NULL || m->sums == NULL || m->counts == NULL)
         return lb_arena_fail(arena, err);
     memset(m->of, 0xff, m->n * sizeof *m->of);
-    lb_pick_sorted(m->n, m->k, &seed, picked);
-    for (size_t c = 0; c < m->k; c++)
-        memcpy(m->centers + c * m->dim, m->rows + picked[c] * m->dim, m->dim * sizeof(float));
+    lb_pick_sorted(m->n, picked, &seed, rows);
+    means_first(m, rows, m->distances, picked, &seed);
     return LB_OK;
 }
 

@@ -25,7 +25,7 @@ uint64_t lb_seed_next(uint64_t *seed);
 /* `want` of `n` numbers, ascending, each set of them equally likely (Knuth, volume 2, algorithm S). want <= n. */
 void lb_pick_sorted(uint64_t n, uint64_t want, uint64_t *seed, uint64_t *out);
 
-/* Lloyd's algorithm over `n` rows of `dim` coordinates: `k` centers into `out`, k * dim of them. It begins with k of the rows, stops
+/* Lloyd's algorithm over `n` rows of `dim` coordinates: `k` centers into `out`, k * dim of them. It begins with rows that lie apart, stops
  * when distances hardly shrink any more or after `rounds`, and gives a center that nobody is near to the row that is farthest from
  * its own. k <= n. The result depends on the seed and not on the number of threads. Errors: BUDGET, NOMEM, CANCELLED.
  * Cost: n * k * dim multiplications a round, by the context's threads. */
