@@ -6,7 +6,9 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
+import time
 
 import pyarrow as pa
 import pytest
@@ -211,6 +213,51 @@ def test_all_alike(library, tmp_path):
     library.write("create", path, pa.table({"vector": alike}))
     library.index(path, "vector", partitions=4)
     assert search(path, [1.0, 2.0], 400, "--probes", 9) == [(i, 0) for i in range(400)]
+
+
+# ---------------------------------------------------------------- other writers meanwhile
+
+def while_indexing(path, work):
+    """Do something while the index is being computed; gives its exit status and what it said."""
+    process = subprocess.Popen([LAKEBED, "lance", "index", path, "vector"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        # Fields 14 and 15: a tenth of a second of processor time is far behind the reading of the manifest.
+        while process.poll() is None and sum(map(int, open(f"/proc/{process.pid}/stat").read().rsplit(")", 1)[1].split()[11:13])) < 10:
+            time.sleep(0.01)
+        assert process.poll() is None
+        os.kill(process.pid, signal.SIGSTOP)
+        work()
+        os.kill(process.pid, signal.SIGCONT)
+        said = process.communicate(timeout=120)
+        return process.returncode, said[1]
+    finally:
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def large(library, tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "d"
+    library.write("create", path, table_of(20000))
+    return path
+
+
+def test_rows_appended_meanwhile_stay(library, large, tmp_path):
+    path = tmp_path / "d"
+    shutil.copytree(large, path)
+    query = queries(1)[0]
+    nearest = table_of(1, first=9).set_column(1, "vector", pa.FixedSizeListArray.from_arrays(pa.array(query, pa.float32()), 16))
+    assert while_indexing(path, lambda: library.write("append", path, nearest)) == (0, "")
+    (index,) = json.loads(lakebed("lance", "show", path, "--json"))["indices"]
+    assert (index["fragments"], index["dataset_version"]) == ([0], 1)
+    assert search(path, query, 1) == [(1 << 32, 0)]
+
+
+def test_rows_overwritten_meanwhile_are_a_conflict(library, large, tmp_path):
+    path = tmp_path / "d"
+    shutil.copytree(large, path)
+    status, said = while_indexing(path, lambda: library.write("overwrite", path, table_of(300)))
+    assert status == 4 and "rewrote" in said
+    assert not (path / "_indices").exists() and len(os.listdir(path / "_versions")) == 2
 
 
 # ---------------------------------------------------------------- others search with it
