@@ -279,6 +279,37 @@ print(json.dumps(out))
 """
 
 
+SEGMENTS = """
+import sys
+import lance
+import pyarrow as pa
+path, rows = sys.argv[1:3]
+with pa.OSFile(rows, "rb") as file:
+    table = pa.ipc.open_stream(file).read_all()
+lance.write_dataset(table.slice(0, 1000), path)
+lance.dataset(path).create_index("vector", index_type="IVF_PQ", num_partitions=2, num_sub_vectors=4)
+lance.write_dataset(table.slice(1000), path, mode="append")
+lance.dataset(path).optimize.optimize_indices(num_indices_to_merge=0)
+assert len(lance.dataset(path).list_indices()) == 2
+"""
+
+
+def test_an_index_of_two_files(tmp_path):
+    """Rows that came later have a file of their own, whose entry claims all fragments."""
+    python = DEPS / "lance-0.10.18" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("pylance 0.10.18 is not there")
+    rows, path, table = tmp_path / "rows", tmp_path / "d", table_of(1300)
+    with pa.OSFile(str(rows), "wb") as out, pa.ipc.new_stream(out, table.schema) as stream:
+        stream.write_table(table)
+    done = subprocess.run([python, "-c", SEGMENTS, path, rows], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for query in queries(3):
+        assert search(path, query, 10, "--probes", 9, "--refine", 130) == search(path, query, 10, "--exact")
+    hits = search(path, queries(1)[0], 1300, "--probes", 9)
+    assert len({r for r, _ in hits}) == 1300
+
+
 # Release 0.4.21 crashes in cosine searches of its own indices.
 @pytest.mark.parametrize("release, metric", [("0.4.21", "l2"), ("0.10.18", "l2"), ("0.10.18", "cosine"), ("0.10.18", "dot"),
                                              ("8.0.0", "l2"), ("8.0.0", "cosine"), ("8.0.0", "dot")])
