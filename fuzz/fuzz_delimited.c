@@ -115,7 +115,7 @@ static void same_record(const delim_scanner *s, size_t base, const slow_text *sl
         const delim_field *f = &s->fields[i];
         const slow_field *w = &slow->fields[want->first_field + i];
         bool dirty = (f->flags & DELIM_DIRTY) != 0;
-        size_t size = dirty ? delim_unescape(s->dialect, f, value) : f->size;
+        size_t size = dirty ? delim_unescape(s->dialect, f, SIZE_MAX, value) : f->size;
         REQUIRE(size <= f->size && size == w->size && w->quoted == ((f->flags & DELIM_QUOTED) != 0));
         REQUIRE(size == 0 || memcmp(dirty ? value : f->p, w->value, size) == 0);
     }

@@ -235,7 +235,9 @@ static lb_status chunk_take_in(const survey *s, const lb_portion *p, lb_error *e
                        p->to - p->from, p->at + p->from, p->first_row, p->first_line);
     lb_status status = LB_OK;
     while (status == LB_OK && got) {
-        status = delim_records_next(&part->records, &got, err);
+        status = survey_many(part, err);
+        if (status == LB_OK)
+            status = delim_records_next(&part->records, &got, err);
         if (status == LB_OK && got)
             status = survey_record(part, err);
     }

@@ -267,7 +267,7 @@ static lb_status scan_record(scan *s, lb_error *err)
         delim_value v = { .null = true };
         if (s->columns[i].field < scanner->n_fields)
             LB_TRY(
-                delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], &s->scratch, &v, err));
+                delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], SIZE_MAX, &s->scratch, &v, err));
         LB_TRY(scan_append(s, i, &v, err));
     }
     return LB_OK;

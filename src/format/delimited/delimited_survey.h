@@ -45,6 +45,9 @@ typedef struct survey {
     lb_arena *arena; /* of the entry */
     delim_records records;
     lb_buf scratch;
+    delim_typing typing;
+    delim_cells cells;       /* of many records */
+    uint64_t single;         /* so many records more are read one by one, for there are no cells, or few fit in them */
 
     delim_namer namer;
     bool has_width;
@@ -64,7 +67,6 @@ typedef struct survey {
     uint64_t n_closed;   /* columns in it */
     lb_buf state;        /* the columns as they were when a block began, for delim_extend */
     bool structure_only; /* all text, no statistics: values are not looked at */
-    bool as_it_stands;   /* a field without quotes and escapes is null where it is empty, else a value of its column */
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
@@ -83,6 +85,9 @@ void survey_free(survey *s);
 
 /* Columns up to `width`. */
 lb_status survey_widen(survey *s, size_t width, lb_error *err);
+
+/* Take in records from the place of the record reader on, as many as can be within the block. */
+lb_status survey_many(survey *s, lb_error *err);
 
 /* Take in the record just read. */
 lb_status survey_record(survey *s, lb_error *err);

@@ -176,7 +176,7 @@ static void add(delim_column *c, const value *v, const delim_values *values, boo
     delim_value read;
     lb_error err = LB_ERROR_INIT;
 
-    assert_int_equal(delim_read_value(&d, values, &field, NULL, &read, &err), LB_OK);
+    assert_int_equal(delim_read_value(&d, values, &field, SIZE_MAX, NULL, &read, &err), LB_OK);
     assert_int_equal(read.quoted, v->quoted);
     if (read.null)
         c->nulls++;

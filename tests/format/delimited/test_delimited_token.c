@@ -128,7 +128,7 @@ static const char *show(const uint8_t *p, size_t size)
 static void value_of(const delim_dialect *d, const delim_field *f, uint8_t *out, size_t *size)
 {
     if (f->flags & DELIM_DIRTY) {
-        *size = delim_unescape(d, f, out);
+        *size = delim_unescape(d, f, SIZE_MAX, out);
         assert_true(*size <= f->size);
         return;
     }
