@@ -147,6 +147,30 @@ __attribute__((target("avx512f,popcnt,bmi"))) static void spread_avx512(const ui
         }
 }
 
+/* The places within a block are bytes, which are picked out together. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) static void spread_vbmi2(const uint64_t *words, size_t n,
+                                                                                        uint32_t at, uint32_t *out)
+{
+    static const uint8_t block[LB_FIND_BLOCK] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+    };
+    const __m512i all = _mm512_loadu_si512((const void *)block);
+
+    for (size_t w = 0; w < n; w++, at += LB_FIND_BLOCK) {
+        const size_t bits = (size_t)__builtin_popcountll(words[w]);
+        const __m512i base = _mm512_set1_epi32((int)at);
+        __m512i places = _mm512_maskz_compress_epi8(words[w], all);
+        for (size_t i = 0; i < bits; i += 16) {
+            const __m512i some = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
+            _mm512_storeu_si512((void *)(out + i), _mm512_add_epi32(some, base));
+            places = _mm512_shuffle_i64x2(places, places, 0x39); /* the next sixteen come first */
+        }
+        out += bits;
+    }
+}
+
 static lb_find_fn find_choose(void)
 {
     if ((lb_cpu() & LB_CPU_AVX512) != 0)
@@ -157,7 +181,7 @@ static lb_find_fn find_choose(void)
 static lb_spread_fn spread_choose(void)
 {
     if ((lb_cpu() & LB_CPU_AVX512) != 0)
-        return spread_avx512;
+        return (lb_cpu() & LB_CPU_VBMI2) != 0 ? spread_vbmi2 : spread_avx512;
     return (lb_cpu() & LB_CPU_AVX2) != 0 ? spread_counting : lb_spread_scalar;
 }
 

@@ -76,8 +76,9 @@ typedef struct delim_scanner {
     uint64_t separators[DELIM_INDEX_BLOCKS]; /* delimiters (their first bytes) and line ends outside quotes */
     uint64_t breaks[DELIM_INDEX_BLOCKS];     /* the line ends among them */
     uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
-    bool marking;                            /* the next two are known */
+    bool marking;                            /* the next three are known */
     uint64_t opens[DELIM_INDEX_BLOCKS];      /* quotes that open a field */
+    uint64_t closes[DELIM_INDEX_BLOCKS];     /* quotes that close one, for good or before another one */
     uint64_t marks[DELIM_INDEX_BLOCKS];      /* quotes within a field that stand for themselves, and escapes */
     size_t block;                            /* the block that `mask` is of */
     uint64_t mask;                           /* its separators that were not passed */
@@ -120,35 +121,36 @@ uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool 
 
 /* ---- the fields of many records (delimited_cells.c) */
 
-/* At `begin` from delim_cells.data on; clean: the value, without the quotes around it; dirty: the whole field. */
-typedef struct delim_cell {
-    uint32_t begin, size; /* the size with what the field is, as below */
-} delim_cell;
-
+/* Fields of records that all have as many, row after row. Field i is at data[begin[i]]; size[i] is its size with what it is: a clean
+ * one is the value without the quotes around it, a dirty one the whole field. */
 #define DELIM_CELL_QUOTED ((uint32_t)1 << 30)
 #define DELIM_CELL_DIRTY ((uint32_t)1 << 31)
-#define DELIM_CELLS 4096 /* so many at a time, or those of one record */
+#define DELIM_CELLS 8192      /* so many at a time, */
+#define DELIM_CELLS_RECORDS 4 /* of as many records at least */
 
 typedef struct delim_cells {
     const uint8_t *data;
     size_t width, rows;
-    size_t wasted;     /* records looked at behind one that does not fit */
-    delim_cell *cells; /* row after row */
+    size_t wasted; /* records looked at behind one that does not fit */
+    uint32_t *begin, *size;
 
     /* Private. */
     size_t room, bytes, start;
-    uint32_t *ends, *opened, *marked;
+    uint32_t *ends, *marked;
+    uint64_t *opened, *closed; /* a bit for each field: a quote opens it; the last byte is one that closes it */
     lb_budget *budget;
 } delim_cells;
 
-static inline delim_field delim_cell_field(const delim_cells *c, const delim_cell *cell)
+static inline delim_field delim_cell_field(const delim_cells *c, size_t i)
 {
-    return (delim_field){ c->data + cell->begin, cell->size & ~(DELIM_CELL_QUOTED | DELIM_CELL_DIRTY),
-                          ((cell->size & DELIM_CELL_QUOTED) != 0 ? (unsigned)DELIM_QUOTED : 0) |
-                              ((cell->size & DELIM_CELL_DIRTY) != 0 ? (unsigned)DELIM_DIRTY : 0) };
+    const uint32_t size = c->size[i];
+
+    return (delim_field){ c->data + c->begin[i], size & ~(DELIM_CELL_QUOTED | DELIM_CELL_DIRTY),
+                          ((size & DELIM_CELL_QUOTED) != 0 ? (unsigned)DELIM_QUOTED : 0) |
+                              ((size & DELIM_CELL_DIRTY) != 0 ? (unsigned)DELIM_DIRTY : 0) };
 }
 
-/* Errors: BUDGET, NOMEM. */
+/* Errors: BUDGET, also where records have so many fields that it is not worth it; NOMEM. */
 lb_status delim_cells_init(delim_cells *c, size_t width, lb_budget *budget, lb_error *err);
 void delim_cells_free(delim_cells *c); /* also one that is zero-initialised */
 

@@ -49,11 +49,15 @@ static uint64_t index_escaped(uint64_t escapes, bool *carry)
     return escaped;
 }
 
-/* Leaves in `separators` and `breaks` those outside quotes, and in `quotes` those that open a field. Gives the quotes within
- * fields. */
-INDEX_INLINE uint64_t index_quotes(uint64_t *all, uint64_t *separators, uint64_t *breaks, delim_carry *carry)
+/* What quotes are. */
+typedef struct index_roles {
+    uint64_t opens, closes, within; /* open a field, close one, stand for themselves within one */
+} index_roles;
+
+/* Leaves in `separators` and `breaks` those outside quotes. */
+INDEX_INLINE index_roles index_quotes(const uint64_t all, uint64_t *separators, uint64_t *breaks, delim_carry *carry)
 {
-    uint64_t quotes = *all;
+    uint64_t quotes = all;
     const uint64_t ends = *separators, quoted = carry->quoted ? ~(uint64_t)0 : 0, edge = carry->edge ? 1 : 0,
                    closed = carry->closed ? 1 : 0;
     uint64_t inside, outside, closing, reopened, opening;
@@ -71,14 +75,12 @@ INDEX_INLINE uint64_t index_quotes(uint64_t *all, uint64_t *separators, uint64_t
         uint64_t field = ends & ~from;    /* a separator behind it ends the field */
         quotes &= from | (field == 0 ? 0 : ~index_below(field));
     }
-    const uint64_t within = (*all & ~quotes) | (opening & reopened);
     *separators = outside;
     *breaks &= ~inside;
     carry->quoted = inside >> 63 != 0;
     carry->edge = outside >> 63 != 0;
     carry->closed = closing >> 63 != 0;
-    *all = opening & ~reopened;
-    return within;
+    return (index_roles){ opening & ~reopened, closing, (all & ~quotes) | (opening & reopened) };
 }
 
 INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has_quote, bool has_escape, bool marking)
@@ -92,6 +94,7 @@ INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has
         s->lines[b] = breaks & ~(found[VALUE_LF] & (found[VALUE_CR] << 1 | (carry.cr ? 1 : 0)));
         carry.cr = found[VALUE_CR] >> 63 != 0;
         uint64_t quotes = has_quote ? found[VALUE_NEXT] : 0, marks = 0;
+        index_roles roles = { 0, 0, 0 };
         if (has_escape && (found[n - 1] != 0 || carry.escaped)) {
             uint64_t escaped = index_escaped(found[n - 1], &carry.escaped);
             breaks &= ~escaped;
@@ -101,8 +104,8 @@ INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has
             dirty = true;
         }
         if (quotes != 0 || carry.quoted) {
-            marks |= index_quotes(&quotes, &separators, &breaks, &carry);
-            dirty |= marks != 0;
+            roles = index_quotes(quotes, &separators, &breaks, &carry);
+            dirty |= roles.within != 0;
         } else {
             carry.edge = separators >> 63 != 0;
             carry.closed = false;
@@ -110,8 +113,9 @@ INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has
         s->separators[b] = separators;
         s->breaks[b] = breaks;
         if (marking) {
-            s->opens[b] = quotes;
-            s->marks[b] = marks;
+            s->opens[b] = roles.opens;
+            s->closes[b] = roles.closes;
+            s->marks[b] = marks | roles.within;
         }
     }
     s->carry = carry;
@@ -175,6 +179,8 @@ static void index_byte(delim_scanner *s, size_t at, delim_carry *carry, uint64_t
         bool opens = !before.quoted && (before.edge || before.closed);
         if (before.edge)
             s->opens[b] |= bit;
+        if (before.quoted)
+            s->closes[b] |= bit;
         if (!before.edge && !before.quoted) {
             s->marks[b] |= bit;
             s->dirty_to = at + 1;
@@ -205,6 +211,7 @@ void delim_index_slow(delim_scanner *s)
     memset(s->breaks, 0, s->n_blocks * sizeof *s->breaks);
     memset(s->lines, 0, s->n_blocks * sizeof *s->lines);
     memset(s->opens, 0, s->n_blocks * sizeof *s->opens);
+    memset(s->closes, 0, s->n_blocks * sizeof *s->closes);
     memset(s->marks, 0, s->n_blocks * sizeof *s->marks);
     left = LB_MIN(left, s->n_blocks * LB_FIND_BLOCK);
     for (size_t i = 0; i < left; i++)

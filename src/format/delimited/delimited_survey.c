@@ -362,13 +362,11 @@ lb_status survey_record(survey *s, lb_error *err)
     return LB_OK;
 }
 
-#define SURVEY_FEW 4 /* records at once are not worth it */
-
 /* May records be taken in by columns? A value that does not read as its column declares is told with its place. */
 static bool survey_may_have_many(const survey *s)
 {
-    return !s->structure_only && s->has_width && s->width != 0 && s->width <= DELIM_CELLS / SURVEY_FEW &&
-           (s->has_block || s->part) && s->options->sample_bytes == 0 && (s->r->options == NULL || s->r->options->n_columns == 0);
+    return !s->structure_only && s->has_width && (s->has_block || s->part) && s->options->sample_bytes == 0 &&
+           (s->r->options == NULL || s->r->options->n_columns == 0);
 }
 
 /* Cells for as many fields as the records have. */

@@ -3,22 +3,8 @@
 #include <math.h>
 
 #include "base/cpu.h"
-#include "base/datetime.h"
 #include "base/datetime_plain.h"
-#include "format/delimited/delimited.h"
-
-#define TYPING_INLINE static inline __attribute__((always_inline))
-
-/* Bytes of a value that tell where it lies among others: the bounds of text ask for no more. */
-#define TYPING_TEXT_BYTES (LB_STATS_TEXT_BYTES + 1)
-
-typedef struct typing_column {
-    const delim_typing *t;
-    const delim_cells *cells;
-    delim_column *c;
-    size_t column;
-    bool stats;
-} typing_column;
+#include "format/delimited/delimited_typing.h"
 
 void delim_typing_init(delim_typing *t, const delim_dialect *dialect, const delim_values *values, lb_buf *scratch)
 {
@@ -31,105 +17,13 @@ void delim_typing_init(delim_typing *t, const delim_dialect *dialect, const deli
 
 /* ---------------------------------------------------------------- bounds of text */
 
-typedef unsigned __int128 typing_key;
-
-/* Bounds of text as keys that compare as the texts do; those of texts of more than 15 bytes may be equal for others, too. */
-typedef struct typing_bounds {
-    typing_key min, max;
-} typing_bounds;
-
-/* The first 15 bytes, zero-filled, and how many there are. Reads 16 bytes, whatever stands behind the value. */
-TYPING_INLINE typing_key typing_key_of(const char *p, size_t size)
-{
-    static const uint64_t kept[17][2] = {
-        { 0, 0 },
-        { UINT64_C(0xff00000000000000), 0 },
-        { UINT64_C(0xffff000000000000), 0 },
-        { UINT64_C(0xffffff0000000000), 0 },
-        { UINT64_C(0xffffffff00000000), 0 },
-        { UINT64_C(0xffffffffff000000), 0 },
-        { UINT64_C(0xffffffffffff0000), 0 },
-        { UINT64_C(0xffffffffffffff00), 0 },
-        { UINT64_MAX, 0 },
-        { UINT64_MAX, UINT64_C(0xff00000000000000) },
-        { UINT64_MAX, UINT64_C(0xffff000000000000) },
-        { UINT64_MAX, UINT64_C(0xffffff0000000000) },
-        { UINT64_MAX, UINT64_C(0xffffffff00000000) },
-        { UINT64_MAX, UINT64_C(0xffffffffff000000) },
-        { UINT64_MAX, UINT64_C(0xffffffffffff0000) },
-        { UINT64_MAX, UINT64_C(0xffffffffffffff00) },
-        { UINT64_MAX, UINT64_C(0xffffffffffffff00) },
-    };
-    const size_t n = LB_MIN(size, (size_t)16);
-    const uint64_t high = __builtin_bswap64(lb_load8(p)) & kept[n][0],
-                   low = (__builtin_bswap64(lb_load8(p + 8)) & kept[n][1]) | n;
-    return (typing_key)high << 64 | low;
-}
-
-/* Without statistics every value lies within. */
-TYPING_INLINE typing_bounds typing_bounds_of(const typing_column *tc)
-{
-    const lb_text_bounds *b = &tc->c->text;
-
-    if (!tc->stats)
-        return (typing_bounds){ 0, ~(typing_key)0 };
-    if (!b->any)
-        return (typing_bounds){ ~(typing_key)0, 0 };
-    return (typing_bounds){ typing_key_of((const char *)b->min, b->min_size),
-                            typing_key_of((const char *)b->max, b->max_size) };
-}
-
-/* For certain? Of a long value the key must lie inside. */
-TYPING_INLINE bool typing_holds(const typing_bounds *b, const char *p, size_t size)
-{
-    const typing_key key = typing_key_of(p, size);
-    const unsigned open = size > 15;
-
-    return (key - open >= b->min) & (key + open <= b->max);
-}
-
-static __attribute__((noinline)) typing_bounds typing_widen(const typing_column *tc, const char *p, size_t size)
+typing_bounds typing_widen(const typing_column *tc, const char *p, size_t size)
 {
     lb_text_bounds_add_padded(&tc->c->text, p, size);
     return typing_bounds_of(tc);
 }
 
 /* ---------------------------------------------------------------- the loops */
-
-/* Each begins at a row and gives the first one whose value it leaves, or the number of rows. */
-
-typedef struct typing_cursor {
-    const delim_cell *cell, *end;
-    const char *data;
-    size_t width;
-} typing_cursor;
-
-TYPING_INLINE typing_cursor typing_from(const typing_column *tc, size_t row)
-{
-    const delim_cells *cells = tc->cells;
-
-    return (typing_cursor){ .cell = cells->cells + row * cells->width + tc->column,
-                            .end = cells->cells + cells->rows * cells->width + tc->column,
-                            .data = (const char *)cells->data,
-                            .width = cells->width };
-}
-
-TYPING_INLINE size_t typing_row(const typing_column *tc, const typing_cursor *at)
-{
-    return (size_t)(at->cell - tc->cells->cells) / at->width;
-}
-
-/* A value of the loop's kind: sets p and size. Empty fields are null, and passed over; what may be a null word, or has escapes, or
- * has more than `most` bytes, ends the loop. */
-#define TYPING_EACH(at, tc, most, p, size)                                           \
-    for (; (at).cell != (at).end; (at).cell += (at).width)                           \
-        if (((size) = (at).cell->size & ~DELIM_CELL_QUOTED) - 1 >= (most)) {         \
-            if ((at).cell->size != 0)                                                \
-                break;                                                               \
-        } else if ((p) = (at).data + (at).cell->begin,                               \
-                   (tc)->t->asking && (tc)->t->odd[(unsigned char)*(p)]) {           \
-            break;                                                                   \
-        } else
 
 /* All text, whatever it looks like; where every field is a value, so is an empty one. */
 TYPING_INLINE size_t typing_texts(const typing_column *tc, size_t row)
@@ -139,15 +33,15 @@ TYPING_INLINE size_t typing_texts(const typing_column *tc, size_t row)
     const bool all = tc->t->values->text;
     uint64_t n = 0;
 
-    for (; at.cell != at.end; at.cell += at.width) {
-        const uint32_t size = at.cell->size & ~DELIM_CELL_QUOTED;
-        const char *p = at.data + at.cell->begin;
+    for (; at.at != at.end; at.at += at.width) {
+        const uint32_t size = at.size[at.at] & ~DELIM_CELL_QUOTED;
+        const char *p = at.data + at.begin[at.at];
         if ((int32_t)size <= 0) {
-            if (at.cell->size != 0)
+            if (at.size[at.at] != 0)
                 break;
             if (!all)
                 continue;
-        } else if (tc->t->asking && tc->t->odd[(unsigned char)*p]) {
+        } else if (at.odd != NULL && at.odd[(unsigned char)*p]) {
             break;
         }
         n++;
@@ -156,7 +50,7 @@ TYPING_INLINE size_t typing_texts(const typing_column *tc, size_t row)
     }
     tc->c->seen[DELIM_KIND_TEXT] += n;
     tc->c->settled |= n != 0;
-    return typing_row(tc, &at);
+    return typing_row(&at);
 }
 
 /* Eight bytes less '0' each; true where all are digits. */
@@ -200,7 +94,7 @@ TYPING_INLINE size_t typing_ints(const typing_column *tc, size_t row)
     const char *p;
     uint32_t size;
 
-    TYPING_EACH(at, tc, TYPING_INT_BYTES, p, size)
+    TYPING_EACH(at, TYPING_INT_BYTES, p, size)
     {
         if (!typing_int(p, size, &i))
             break;
@@ -213,57 +107,36 @@ TYPING_INLINE size_t typing_ints(const typing_column *tc, size_t row)
     c->min_i = min;
     c->max_i = max;
     c->seen[DELIM_KIND_INT] += n;
-    return typing_row(tc, &at);
+    return typing_row(&at);
 }
 
-static __attribute__((noinline)) void typing_widen_floats(delim_column *c, const lb_plain *v)
+void typing_widen_floats(typing_reals *r, const lb_plain *v)
 {
     const double f = lb_plain_double(v);
 
-    if (delim_less(f, c->min_f))
-        c->min_f = f;
-    if (delim_less(c->max_f, f))
-        c->max_f = f;
+    if (delim_less(f, r->min))
+        r->c->min_f = r->min = f;
+    if (delim_less(r->max, f))
+        r->c->max_f = r->max = f;
 }
 
-/* Numbers with a point; well inside the bounds they need not be known exactly. Integers among them, if there were some. */
 TYPING_INLINE size_t typing_floats(const typing_column *tc, size_t row)
 {
     typing_cursor at = typing_from(tc, row);
     typing_bounds bounds = typing_bounds_of(tc);
-    delim_column *c = tc->c;
-    double min = c->min_f, max = c->max_f;
-    uint64_t floats = 0, ints = 0;
+    typing_reals r = typing_reals_of(tc->c);
     const char *p;
     uint32_t size;
-    lb_plain v;
 
-    TYPING_EACH(at, tc, LB_PLAIN_SIZE, p, size)
+    TYPING_EACH(at, LB_PLAIN_SIZE, p, size)
     {
-        if (!lb_plain_read(p, size, &v) || v.digits > INT64_MAX)
+        if (!typing_real(&r, p, size))
             break;
-        if (v.point) {
-            const double f = lb_plain_estimate(&v), margin = fabs(f) * (2 * LB_ESTIMATE_ERROR);
-            if (__builtin_expect(!(f - margin > min && f + margin < max), 0)) {
-                typing_widen_floats(c, &v);
-                min = c->min_f;
-                max = c->max_f;
-            }
-            floats++;
-        } else {
-            int64_t i;
-            if (c->seen[DELIM_KIND_INT] == 0 || !lb_plain_integer(&v, &i))
-                break;
-            c->min_i = LB_MIN(c->min_i, i);
-            c->max_i = LB_MAX(c->max_i, i);
-            ints++;
-        }
         if (__builtin_expect(!typing_holds(&bounds, p, size), 0))
             bounds = typing_widen(tc, p, size);
     }
-    c->seen[DELIM_KIND_FLOAT] += floats;
-    c->seen[DELIM_KIND_INT] += ints;
-    return typing_row(tc, &at);
+    typing_reals_give(&r);
+    return typing_row(&at);
 }
 
 TYPING_INLINE size_t typing_dates(const typing_column *tc, size_t row)
@@ -276,7 +149,7 @@ TYPING_INLINE size_t typing_dates(const typing_column *tc, size_t row)
     const char *p;
     uint32_t size;
 
-    TYPING_EACH(at, tc, 10, p, size)
+    TYPING_EACH(at, 10, p, size)
     {
         if (size != 10 || !lb_date_plain(p, &day))
             break;
@@ -289,10 +162,10 @@ TYPING_INLINE size_t typing_dates(const typing_column *tc, size_t row)
     c->min_date = min;
     c->max_date = max;
     c->seen[DELIM_KIND_DATE] += n;
-    return typing_row(tc, &at);
+    return typing_row(&at);
 }
 
-static __attribute__((noinline)) void typing_widen_instants(delim_column *c, int place, const lb_datetime *v)
+void typing_widen_instants(delim_column *c, int place, const lb_datetime *v)
 {
     const struct delim_instant at = { v->seconds, v->nanos };
 
@@ -315,7 +188,7 @@ TYPING_INLINE size_t typing_instants(const typing_column *tc, size_t row, delim_
     const char *p;
     uint32_t size;
 
-    TYPING_EACH(at, tc, 35, p, size)
+    TYPING_EACH(at, 35, p, size)
     {
         lb_datetime v = { .fraction_digits = 0 };
         if (!(wanted == LB_TIMESTAMP && size == 19 && lb_timestamp_plain(p, &v.seconds)) &&
@@ -333,7 +206,7 @@ TYPING_INLINE size_t typing_instants(const typing_column *tc, size_t row, delim_
     }
     c->nanos[place] |= nanos;
     c->seen[kind] += n;
-    return typing_row(tc, &at);
+    return typing_row(&at);
 }
 
 TYPING_INLINE size_t typing_bools(const typing_column *tc, size_t row)
@@ -346,7 +219,7 @@ TYPING_INLINE size_t typing_bools(const typing_column *tc, size_t row)
     const char *p;
     uint32_t size;
 
-    TYPING_EACH(at, tc, 5, p, size)
+    TYPING_EACH(at, 5, p, size)
     {
         bool yes;
         if (!delim_parse_bool((lb_str){ p, size }, &yes))
@@ -360,7 +233,7 @@ TYPING_INLINE size_t typing_bools(const typing_column *tc, size_t row)
     c->min_bool = (uint8_t)min;
     c->max_bool = (uint8_t)max;
     c->seen[DELIM_KIND_BOOL] += n;
-    return typing_row(tc, &at);
+    return typing_row(&at);
 }
 
 /* ---------------------------------------------------------------- the column */
@@ -382,50 +255,91 @@ static delim_kind typing_kind(const delim_column *c, const delim_values *values)
     return kind == DELIM_KIND_FLOAT && (values->decimal || c->seen[kind] == c->nans) ? DELIM_KINDS : kind;
 }
 
-TYPING_INLINE size_t typing_run(const typing_column *tc, size_t row)
-{
-    switch (typing_kind(tc->c, tc->t->values)) {
-    case DELIM_KIND_TEXT:
-        return typing_texts(tc, row);
-    case DELIM_KIND_INT:
-        return typing_ints(tc, row);
-    case DELIM_KIND_FLOAT:
-        return typing_floats(tc, row);
-    case DELIM_KIND_DATE:
-        return typing_dates(tc, row);
-    case DELIM_KIND_TIME:
-        return typing_instants(tc, row, DELIM_KIND_TIME, LB_TIME);
-    case DELIM_KIND_TIMESTAMP:
-        return typing_instants(tc, row, DELIM_KIND_TIMESTAMP, LB_TIMESTAMP);
-    case DELIM_KIND_UTC:
-        return typing_instants(tc, row, DELIM_KIND_UTC, LB_TIMESTAMP_UTC);
-    case DELIM_KIND_BOOL:
-        return typing_bools(tc, row);
-    default:
-        return row;
+/* Every loop is compiled twice, the second time with instructions that shift and count bits. */
+#if defined(__x86_64__)
+#define TYPING_WIDE __attribute__((noinline, target("avx2,popcnt,bmi,bmi2,lzcnt")))
+#else
+#define TYPING_WIDE __attribute__((noinline))
+#endif
+
+#define TYPING_TWICE(name, ...)                                                           \
+    static __attribute__((noinline)) size_t name##_plain(const typing_column *tc, size_t row) \
+    {                                                                                     \
+        return __VA_ARGS__;                                                               \
+    }                                                                                     \
+    TYPING_WIDE static size_t name##_wide(const typing_column *tc, size_t row)            \
+    {                                                                                     \
+        return __VA_ARGS__;                                                               \
     }
+
+TYPING_TWICE(run_texts, typing_texts(tc, row))
+TYPING_TWICE(run_few_ints, typing_ints(tc, row))
+static size_t run_floats_plain(const typing_column *tc, size_t row)
+{
+    return typing_floats(tc, row);
 }
 
-static size_t typing_run_plainly(const typing_column *tc, size_t row)
-{
-    return typing_run(tc, row);
-}
+TYPING_TWICE(run_few_dates, typing_dates(tc, row))
+TYPING_TWICE(run_times, typing_instants(tc, row, DELIM_KIND_TIME, LB_TIME))
+TYPING_TWICE(run_few_timestamps, typing_instants(tc, row, DELIM_KIND_TIMESTAMP, LB_TIMESTAMP))
+TYPING_TWICE(run_utc, typing_instants(tc, row, DELIM_KIND_UTC, LB_TIMESTAMP_UTC))
+TYPING_TWICE(run_bools, typing_bools(tc, row))
 
 #if defined(__x86_64__)
-/* The same with instructions that shift and count bits. */
-__attribute__((target("avx2,popcnt,bmi,bmi2,lzcnt"))) static size_t typing_run_wide(const typing_column *tc, size_t row)
+static bool typing_are_many(const typing_column *tc, size_t row)
 {
-    return typing_run(tc, row);
+    return tc->cells->rows - row >= TYPING_MANY;
+}
+
+static size_t run_ints(const typing_column *tc, size_t row)
+{
+    return typing_are_many(tc, row) ? typing_many_ints(tc, row) : run_few_ints_wide(tc, row);
+}
+
+static size_t run_dates(const typing_column *tc, size_t row)
+{
+    return typing_are_many(tc, row) ? typing_many_dates(tc, row) : run_few_dates_wide(tc, row);
+}
+
+static size_t run_timestamps(const typing_column *tc, size_t row)
+{
+    const delim_cells *cells = tc->cells;
+    const uint32_t size = cells->size[row * cells->width + tc->column] & ~DELIM_CELL_QUOTED;
+
+    return size == 19 && typing_are_many(tc, row) ? typing_many_timestamps(tc, row) : run_few_timestamps_wide(tc, row);
 }
 #else
-#define typing_run_wide typing_run_plainly
+#define run_ints run_few_ints_wide
+#define run_dates run_few_dates_wide
+#define run_timestamps run_few_timestamps_wide
+#define typing_many_floats run_floats_plain
 #endif
+
+typedef size_t (*typing_loop)(const typing_column *tc, size_t row);
+
+static const typing_loop typing_loops[DELIM_KINDS][2] = {
+    [DELIM_KIND_BOOL] = { run_bools_plain, run_bools_wide },
+    [DELIM_KIND_INT] = { run_few_ints_plain, run_ints },
+    [DELIM_KIND_FLOAT] = { run_floats_plain, typing_many_floats },
+    [DELIM_KIND_DATE] = { run_few_dates_plain, run_dates },
+    [DELIM_KIND_TIME] = { run_times_plain, run_times_wide },
+    [DELIM_KIND_TIMESTAMP] = { run_few_timestamps_plain, run_timestamps },
+    [DELIM_KIND_UTC] = { run_utc_plain, run_utc_wide },
+    [DELIM_KIND_TEXT] = { run_texts_plain, run_texts_wide },
+};
+
+/* The loop for what the column has held so far, if there is one. */
+static size_t typing_run(const typing_column *tc, size_t row, bool wide)
+{
+    const delim_kind kind = typing_kind(tc->c, tc->t->values);
+
+    return kind == DELIM_KINDS || typing_loops[kind][0] == NULL ? row : typing_loops[kind][wide](tc, row);
+}
 
 static lb_status typing_odd(const typing_column *tc, size_t row, lb_error *err)
 {
     const delim_typing *t = tc->t;
-    const delim_cells *cells = tc->cells;
-    const delim_field field = delim_cell_field(cells, &cells->cells[row * cells->width + tc->column]);
+    const delim_field field = delim_cell_field(tc->cells, row * tc->cells->width + tc->column);
     const bool text = tc->c->settled || t->values->text;
     delim_value v;
 
@@ -442,7 +356,7 @@ lb_status delim_typing_add(const delim_typing *t, const delim_cells *cells, size
     const bool wide = (lb_cpu() & LB_CPU_AVX2) != 0;
 
     for (size_t row = 0; row < cells->rows; row++) {
-        row = wide ? typing_run_wide(&tc, row) : typing_run_plainly(&tc, row);
+        row = typing_run(&tc, row, wide);
         if (row < cells->rows)
             LB_TRY(typing_odd(&tc, row, err));
     }
