@@ -210,6 +210,7 @@ static void check_index(const input *in)
 
     delim_scanner_init(&fast, &in->dialect, NULL);
     uint8_t *window = window_of(in, &fast, NULL, 0, in->size);
+    fast.marking = true;
     slow = fast;
     for (size_t at = 0; at < in->size; at += fast.n_blocks * LB_FIND_BLOCK) {
         fast.base = slow.base = at;
@@ -219,6 +220,9 @@ static void check_index(const input *in)
         REQUIRE(memcmp(fast.separators, slow.separators, fast.n_blocks * sizeof *fast.separators) == 0);
         REQUIRE(memcmp(fast.breaks, slow.breaks, fast.n_blocks * sizeof *fast.breaks) == 0);
         REQUIRE(memcmp(fast.lines, slow.lines, fast.n_blocks * sizeof *fast.lines) == 0);
+        REQUIRE(memcmp(fast.opens, slow.opens, fast.n_blocks * sizeof *fast.opens) == 0);
+        REQUIRE(memcmp(fast.closes, slow.closes, fast.n_blocks * sizeof *fast.closes) == 0);
+        REQUIRE(memcmp(fast.marks, slow.marks, fast.n_blocks * sizeof *fast.marks) == 0);
     }
     REQUIRE(fast.carry.quoted == slow.carry.quoted);
     free(window);
