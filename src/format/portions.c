@@ -105,6 +105,18 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
     return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
 }
 
+/* Records may be longer than what is at hand at first. */
+static void part_guess(const parts *all, lb_portion *p)
+{
+    for (;;) {
+        p->from = all->work->guess(all->user, p);
+        if (p->from != LB_PORTION_UNKNOWN || p->filled >= p->size)
+            return;
+        if (!lb_portion_fill(p, LB_MIN(p->size, p->filled * 4)))
+            return;
+    }
+}
+
 static bool part_walk(const parts *all, lb_portion *p)
 {
     p->rows = p->lines = 0;
@@ -259,7 +271,7 @@ static bool parts_try_walk(parts *all)
         slot->state = PART_DONE;
         return true;
     }
-    PARTS_UNLOCKED(all, slot->part.from = all->work->guess(all->user, &slot->part));
+    PARTS_UNLOCKED(all, part_guess(all, &slot->part));
     parts_walk(all, slot);
     return true;
 }

@@ -44,7 +44,7 @@ static lb_status survey_begin_column(survey *s, survey_column *c, lb_error *err)
     return survey_declare(s, c, c->name, err);
 }
 
-static lb_status survey_widen_block(survey *s, size_t more, lb_error *err)
+lb_status survey_widen_block(survey *s, size_t more, lb_error *err)
 {
     if (s->options->stats != LB_STATS_BLOCKS)
         return LB_OK;
@@ -196,6 +196,20 @@ static lb_status survey_close_columns(survey *s, uint64_t rows, lb_error *err)
     return LB_OK;
 }
 
+lb_status survey_put_open(survey *s, lb_error *err)
+{
+    if (s->options->stats != LB_STATS_BLOCKS)
+        return LB_OK;
+    for (size_t i = 0; i < s->width; i++) {
+        survey_block_column *open = &s->open[i];
+        LB_TRY(delim_state_add(&s->closed, &open->seen, err));
+        if (s->columns[i].declared.type != NULL)
+            LB_TRY(lb_buf_append(&s->closed, &open->declared, sizeof open->declared, err));
+        *open = (survey_block_column){ .declared.any = false };
+    }
+    return LB_OK;
+}
+
 /* The open block ends before row `row`, at an offset. */
 static lb_status survey_close_block(survey *s, uint64_t row, uint64_t offset, lb_error *err)
 {
@@ -265,10 +279,12 @@ static lb_status survey_open_block(survey *s, lb_error *err)
 
     if (s->records.text.encoding == NULL)
         survey_keep_bytes(&start, scan->data + scan->start, scan->size - scan->start);
-    if (!s->part)
-        LB_TRY(survey_begin_block(s, &start, err));
-    else
+    if (s->part) {
+        LB_TRY(survey_put_open(s, err));
         LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
+    } else {
+        LB_TRY(survey_begin_block(s, &start, err));
+    }
     return survey_take_state(s, s->rows, err);
 }
 

@@ -63,7 +63,8 @@ typedef struct survey {
     lb_block_builder blocks;
     survey_block_column *open; /* `--stats block`: the open block's columns, in a buffer */
     lb_buf open_bytes;
-    lb_buf closed;       /* those of closed blocks: a run for each block, as survey_close_columns puts it */
+    lb_buf closed;       /* those of closed blocks: a run for each block, as survey_close_columns puts it; of a part, the
+                            columns up to the first block that begins there, then those of each, as survey_put_open does */
     uint64_t n_closed;   /* columns in it */
     lb_buf state;        /* the columns as they were when a block began, for delim_extend */
     bool structure_only; /* all text, no statistics: values are not looked at */
@@ -91,6 +92,11 @@ lb_status survey_many(survey *s, lb_error *err);
 
 /* Take in the record just read. */
 lb_status survey_record(survey *s, lb_error *err);
+
+/* Of a part whose blocks have statistics: put the open block's columns away, and begin them anew. */
+lb_status survey_put_open(survey *s, lb_error *err);
+/* Room for the open block's columns, of which there are `more`. */
+lb_status survey_widen_block(survey *s, size_t more, lb_error *err);
 
 /* A block begins: the one before it, which ends at start->before, is closed. */
 lb_status survey_begin_block(survey *s, const survey_start *start, lb_error *err);

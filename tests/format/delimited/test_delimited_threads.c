@@ -229,6 +229,11 @@ static void same_survey(const surveyed *a, const surveyed *b)
     same_str(a->entry.open_state, b->entry.open_state);
     same_blocks(&a->entry.blocks, &b->entry.blocks);
     same_stats(&a->entry.columns, &b->entry.columns);
+    same_stats(&a->entry.block_columns, &b->entry.block_columns);
+    for (uint64_t i = 0; i < a->entry.block_columns.count; i++) {
+        assert_int_equal(a->entry.block_of_column[i], b->entry.block_of_column[i]);
+        assert_int_equal(a->entry.column_of_column[i], b->entry.column_of_column[i]);
+    }
     assert_int_equal(a->tapped.size, b->tapped.size);
     assert_memory_equal(a->tapped.data, b->tapped.data, a->tapped.size);
 }
@@ -239,10 +244,11 @@ static void check_file(const char *text, size_t size)
     static const unsigned threads[] = { 2, 7 };
     static const size_t chunks[] = { 0, 64, 1000 };
     const uint64_t strides[] = { 1, 7, 100, 5000 };
+    const lb_stats_policy stats[] = { LB_STATS_OFF, LB_STATS_ALL, LB_STATS_ALL, LB_STATS_BLOCKS };
     lb_survey_options how = { .stride = strides[random_below(4)],
                               .chunk = chunks[random_below(3)],
                               .keep_state = random_below(2) == 0,
-                              .stats = random_below(4) == 0 ? LB_STATS_OFF : LB_STATS_ALL };
+                              .stats = stats[random_below(4)] };
     lb_read_options *o = NULL;
     lb_store *store;
     surveyed one, many;
