@@ -123,7 +123,9 @@ static bool part_walk(const parts *all, lb_portion *p)
     p->to = p->last_after = p->from;
     if (p->from == LB_PORTION_UNKNOWN)
         return false;
-    return p->from >= p->size ? lb_portion_fill(p, p->size) : all->work->walk(all->user, p);
+    if (p->from >= p->size)
+        return lb_portion_fill(p, p->size);
+    return (p->from < p->filled || lb_portion_fill(p, p->from + 1)) && all->work->walk(all->user, p);
 }
 
 /* ---------------------------------------------------------------- placing */
@@ -133,9 +135,14 @@ static bool part_walk(const parts *all, lb_portion *p)
 static bool parts_place(parts *all, parts_slot *slot)
 {
     lb_portion *p = &slot->part;
-    size_t at = (size_t)LB_MIN(all->behind.offset - p->at, (uint64_t)p->filled),
-           from = lb_portion_pass_breaks(p, at, p->filled);
+    const uint64_t begin = all->behind.offset - p->at;
+    size_t at = (size_t)LB_MIN(begin, (uint64_t)p->filled), from = lb_portion_pass_breaks(p, at, p->filled);
 
+    /* The first walk went astray before it came so far: the next one begins where there are blank lines at the worst. */
+    if (begin >= p->filled && begin < p->size && (p->from != begin || !slot->odd)) {
+        p->from = (size_t)begin;
+        return false;
+    }
     if (from == LB_PORTION_UNKNOWN) {
         slot->odd = true;
         return true;
