@@ -284,7 +284,8 @@ size_t lb_print_time(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT])
 
 size_t lb_print_timestamp(int64_t count, int64_t unit, bool utc, char out[LB_DATETIME_TEXT])
 {
-    int64_t each = unit > 0 ? unit : 1, seconds = floor_divide(count, each), days = floor_divide(seconds, LB_DAY_SECONDS);
+    int64_t each = unit > 0 ? unit : 1, seconds = floor_divide(count, each),
+            days = floor_divide(seconds, LB_DAY_SECONDS);
     uint32_t nanos = (uint32_t)floor_rest(count, each) * unit_nanos(unit);
     char *at = put_date(out, days);
     *at++ = 'T';

@@ -125,7 +125,7 @@ FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8
 }
 
 __attribute__((target("popcnt,bmi"))) static void spread_counting(const uint64_t *words, size_t n, uint32_t at,
-                                                                   uint32_t *out)
+                                                                  uint32_t *out)
 {
     spread_body(words, n, at, out);
 }

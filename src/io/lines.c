@@ -10,25 +10,25 @@ typedef uint8_t lines_narrow __attribute__((vector_size(16)));
 typedef uint8_t lines_wide __attribute__((vector_size(32)));
 
 /* Line ends in so many blocks, of which each has so many bytes; p[-1] can be read. */
-#define LINES_COUNT(target, name, block)                                                                            \
-    target static uint64_t name(const uint8_t *p, size_t blocks)                                                    \
-    {                                                                                                               \
-        const block lf = (block){ 0 } + '\n', cr = (block){ 0 } + '\r';                                             \
-        uint64_t total = 0;                                                                                         \
-        while (blocks != 0) {                                                                                       \
-            const size_t run = LB_MIN(blocks, (size_t)LINES_RUN);                                                   \
-            block sum = { 0 };                                                                                      \
-            for (size_t i = 0; i < run; i++, p += sizeof(block)) {                                                  \
-                block here, before;                                                                                 \
-                memcpy(&here, p, sizeof here);                                                                      \
-                memcpy(&before, p - 1, sizeof before);                                                              \
-                sum -= (block)(here == cr) | ((block)(here == lf) & (block)(before != cr));                         \
-            }                                                                                                       \
-            for (size_t i = 0; i < sizeof(block); i++)                                                              \
-                total += sum[i];                                                                                    \
-            blocks -= run;                                                                                          \
-        }                                                                                                           \
-        return total;                                                                                               \
+#define LINES_COUNT(target, name, block)                                                    \
+    target static uint64_t name(const uint8_t *p, size_t blocks)                            \
+    {                                                                                       \
+        const block lf = (block){ 0 } + '\n', cr = (block){ 0 } + '\r';                     \
+        uint64_t total = 0;                                                                 \
+        while (blocks != 0) {                                                               \
+            const size_t run = LB_MIN(blocks, (size_t)LINES_RUN);                           \
+            block sum = { 0 };                                                              \
+            for (size_t i = 0; i < run; i++, p += sizeof(block)) {                          \
+                block here, before;                                                         \
+                memcpy(&here, p, sizeof here);                                              \
+                memcpy(&before, p - 1, sizeof before);                                      \
+                sum -= (block)(here == cr) | ((block)(here == lf) & (block)(before != cr)); \
+            }                                                                               \
+            for (size_t i = 0; i < sizeof(block); i++)                                      \
+                total += sum[i];                                                            \
+            blocks -= run;                                                                  \
+        }                                                                                   \
+        return total;                                                                       \
     }
 
 LINES_COUNT(, lines_count, lines_narrow)
@@ -38,7 +38,8 @@ LINES_COUNT(, lines_count, lines_narrow)
 
 LINES_COUNT(__attribute__((target("avx2"))), lines_count_avx2, lines_wide)
 
-__attribute__((target("avx512f,avx512bw,popcnt,bmi"))) static uint64_t lines_count_avx512(const uint8_t *p, size_t blocks)
+__attribute__((target("avx512f,avx512bw,popcnt,bmi"))) static uint64_t lines_count_avx512(const uint8_t *p,
+                                                                                          size_t blocks)
 {
     const __m512i lf = _mm512_set1_epi8('\n'), cr = _mm512_set1_epi8('\r');
     uint64_t total = 0, before = p[-1] == '\r';

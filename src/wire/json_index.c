@@ -8,20 +8,19 @@
 #define BRACE_BIT 0x20
 
 /* The two loops over blocks of which `block` tells the words. */
-#define INDEX_LOOPS(target, name, block)                                                               \
-    target static void index_##name(const uint8_t *p, size_t blocks, lb_json_words *out)                \
-    {                                                                                                   \
-        for (size_t b = 0; b < blocks; b++)                                                             \
-            out[b] = block(p + b * LB_JSON_BLOCK);                                                      \
-    }                                                                                                   \
-                                                                                                        \
-    target static void shapes_##name(const uint8_t *p, size_t blocks, lb_json_carry *carry,             \
-                                     lb_json_shape *out)                                                \
-    {                                                                                                   \
-        lb_json_carry c = *carry; /* in registers */                                                    \
-        for (size_t b = 0; b < blocks; b++)                                                             \
-            out[b] = lb_json_shape_of(block(p + b * LB_JSON_BLOCK), &c);                                \
-        *carry = c;                                                                                     \
+#define INDEX_LOOPS(target, name, block)                                                                        \
+    target static void index_##name(const uint8_t *p, size_t blocks, lb_json_words *out)                        \
+    {                                                                                                           \
+        for (size_t b = 0; b < blocks; b++)                                                                     \
+            out[b] = block(p + b * LB_JSON_BLOCK);                                                              \
+    }                                                                                                           \
+                                                                                                                \
+    target static void shapes_##name(const uint8_t *p, size_t blocks, lb_json_carry *carry, lb_json_shape *out) \
+    {                                                                                                           \
+        lb_json_carry c = *carry; /* in registers */                                                            \
+        for (size_t b = 0; b < blocks; b++)                                                                     \
+            out[b] = lb_json_shape_of(block(p + b * LB_JSON_BLOCK), &c);                                        \
+        *carry = c;                                                                                             \
     }
 
 static lb_json_words block_scalar(const uint8_t *p)

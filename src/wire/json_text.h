@@ -84,9 +84,9 @@ typedef struct lb_json_walk {
     size_t size, at; /* `at`: where to look on */
     bool end;
     lb_json_layout layout;
-    uint8_t state;                                                        /* what may come: see json_walk.c */
-    size_t base, n_blocks;                                                /* the index: of these bytes of the window */
-    lb_json_carry carry;                                                  /* at its end */
+    uint8_t state;         /* what may come: see json_walk.c */
+    size_t base, n_blocks; /* the index: of these bytes of the window */
+    lb_json_carry carry;   /* at its end */
     lb_json_shape index[LB_JSON_INDEX_BLOCKS];
 } lb_json_walk;
 

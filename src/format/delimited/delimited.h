@@ -316,8 +316,8 @@ typedef struct delim_value {
 } delim_value;
 
 /* The rest of delim_read_value, for a field with escapes or in a file with null words. */
-lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field, size_t most,
-                               lb_buf *scratch, delim_value *out, lb_error *err);
+lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                               size_t most, lb_buf *scratch, delim_value *out, lb_error *err);
 
 /* Of a value with escapes no more than the first `most` bytes need be given. Errors: BUDGET, NOMEM (the scratch buffer). */
 static inline lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
@@ -362,7 +362,7 @@ typedef struct delim_typing {
     const delim_dialect *dialect;
     const delim_values *values;
     lb_buf *scratch;
-    bool asking;   /* fields that begin with one of these may be null words */
+    bool asking; /* fields that begin with one of these may be null words */
     bool odd[256];
 } delim_typing;
 
@@ -502,8 +502,6 @@ lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena 
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status delim_extents(lb_reader *r, const uint64_t *rows, size_t n, lb_extent *out, size_t *found, lb_error *err);
 lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
-lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                      lb_error *err);
 lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error *err);
 
 /* Begin reading so that the next record is row `first`, from the nearest block before it; *there false: the text ends before.

@@ -123,8 +123,7 @@ CELLS_INLINE uint64_t cells_block(const delim_scanner *s, delim_cells *c, cells_
     const uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside,
                    ends = breaks & ~(breaks << 1 | w->in_break << from), separators = s->separators[b] & inside,
                    bits = (separators & ~breaks) | ends, marks = s->marks[b] & inside,
-                   begins = (separators << 1 | w->edge << from) & ~(breaks & ~ends),
-                   closes = s->closes[b] & inside;
+                   begins = (separators << 1 | w->edge << from) & ~(breaks & ~ends), closes = s->closes[b] & inside;
 
     if (!w->quoted && s->opens[b] != 0)
         cells_begin_quotes(c, w);
@@ -179,8 +178,7 @@ CELLS_BMI2 static inline uint64_t cells_extract_bmi2(uint64_t bits, uint64_t pla
 }
 
 /* The same with the instructions that count bits and pick them out. */
-CELLS_BMI2 static void cells_walk_counting(delim_scanner *s, delim_cells *c,
-                                                                                 cells_walk *w, uint64_t want)
+CELLS_BMI2 static void cells_walk_counting(delim_scanner *s, delim_cells *c, cells_walk *w, uint64_t want)
 {
     cells_blocks(s, c, w, want, cells_extract_bmi2);
 }
@@ -309,7 +307,8 @@ static void cells_place_plainly(delim_cells *c, const cells_walk *w, const delim
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void cells_place_wide(delim_cells *c, const cells_walk *w, const delim_dialect *d)
+__attribute__((target("avx2"))) static void cells_place_wide(delim_cells *c, const cells_walk *w,
+                                                             const delim_dialect *d)
 {
     cells_place(c, w, d);
 }

@@ -33,8 +33,8 @@ static bool infer_is_null_word(lb_str raw, const delim_values *values)
     return false;
 }
 
-lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field, size_t most,
-                               lb_buf *scratch, delim_value *out, lb_error *err)
+lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
+                               size_t most, lb_buf *scratch, delim_value *out, lb_error *err)
 {
     if (!out->quoted && !out->null && !values->text)
         out->null = infer_is_null_word(out->text, values);

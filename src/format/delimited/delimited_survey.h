@@ -46,8 +46,8 @@ typedef struct survey {
     delim_records records;
     lb_buf scratch;
     delim_typing typing;
-    delim_cells cells;       /* of many records */
-    uint64_t single;         /* so many records more are read one by one, for there are no cells, or few fit in them */
+    delim_cells cells; /* of many records */
+    uint64_t single;   /* so many records more are read one by one, for there are no cells, or few fit in them */
 
     delim_namer namer;
     bool has_width;
@@ -63,10 +63,10 @@ typedef struct survey {
     lb_block_builder blocks;
     survey_block_column *open; /* `--stats block`: the open block's columns, in a buffer */
     lb_buf open_bytes;
-    lb_buf closed;       /* those of closed blocks: a run for each block, as survey_close_columns puts it; of a part, the
+    lb_buf closed;     /* those of closed blocks: a run for each block, as survey_close_columns puts it; of a part, the
                             columns up to the first block that begins there, then those of each, as survey_put_open does */
-    uint64_t n_closed;   /* columns in it */
-    lb_buf state;        /* the columns as they were when a block began, for delim_extend */
+    uint64_t n_closed; /* columns in it */
+    lb_buf state;      /* the columns as they were when a block began, for delim_extend */
     bool structure_only; /* all text, no statistics: values are not looked at */
     bool sampled;
 

@@ -262,14 +262,14 @@ static delim_kind typing_kind(const delim_column *c, const delim_values *values)
 #define TYPING_WIDE __attribute__((noinline))
 #endif
 
-#define TYPING_TWICE(name, ...)                                                           \
+#define TYPING_TWICE(name, ...)                                                               \
     static __attribute__((noinline)) size_t name##_plain(const typing_column *tc, size_t row) \
-    {                                                                                     \
-        return __VA_ARGS__;                                                               \
-    }                                                                                     \
-    TYPING_WIDE static size_t name##_wide(const typing_column *tc, size_t row)            \
-    {                                                                                     \
-        return __VA_ARGS__;                                                               \
+    {                                                                                         \
+        return __VA_ARGS__;                                                                   \
+    }                                                                                         \
+    TYPING_WIDE static size_t name##_wide(const typing_column *tc, size_t row)                \
+    {                                                                                         \
+        return __VA_ARGS__;                                                                   \
     }
 
 TYPING_TWICE(run_texts, typing_texts(tc, row))

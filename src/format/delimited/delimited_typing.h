@@ -169,14 +169,13 @@ TYPING_INLINE size_t typing_row(const typing_cursor *at)
 
 /* A value of the loop's kind: sets p and size. Empty fields are null, and passed over; what may be a null word, or has escapes, or
  * has more than `most` bytes, ends the loop. */
-#define TYPING_EACH(c, most, p, field)                                      \
-    for (; (c).at != (c).end; (c).at += (c).width)                           \
-        if (((field) = (c).size[(c).at] & ~DELIM_CELL_QUOTED) - 1 >= (most)) { \
-            if ((c).size[(c).at] != 0)                                       \
-                break;                                                       \
-        } else if ((p) = (c).data + (c).begin[(c).at],                       \
-                   (c).odd != NULL && (c).odd[(unsigned char)*(p)]) {        \
-            break;                                                           \
+#define TYPING_EACH(c, most, p, field)                                                                    \
+    for (; (c).at != (c).end; (c).at += (c).width)                                                        \
+        if (((field) = (c).size[(c).at] & ~DELIM_CELL_QUOTED) - 1 >= (most)) {                            \
+            if ((c).size[(c).at] != 0)                                                                    \
+                break;                                                                                    \
+        } else if ((p) = (c).data + (c).begin[(c).at], (c).odd != NULL && (c).odd[(unsigned char)*(p)]) { \
+            break;                                                                                        \
         } else
 
 /* By vectors (delimited_typing_wide.c), for processors with AVX2. */

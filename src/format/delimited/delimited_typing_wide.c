@@ -61,7 +61,8 @@ typedef struct typing_classes {
 } typing_classes;
 
 /* The range of another class is wanted; that of the one before it is put away. */
-static __attribute__((noinline)) typing_range typing_turn(typing_classes *k, size_t from, typing_range had, size_t class)
+static __attribute__((noinline)) typing_range typing_turn(typing_classes *k, size_t from, typing_range had,
+                                                          size_t class)
 {
     k->of[from] = had;
     if ((k->seen >> class & 1) == 0)
@@ -149,7 +150,8 @@ TYPING_AVX2 TYPING_INLINE bool typing_decimal_wide(const char *p, size_t size, l
     if (n - 2 >= 15)
         return false;
     const __m128i v = typing_load(p);
-    const uint32_t points = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('.'))) & (((uint32_t)1 << n) - 1);
+    const uint32_t points =
+        (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('.'))) & (((uint32_t)1 << n) - 1);
     if (points == 0)
         return false;
     const size_t point = (size_t)__builtin_ctz(points);
@@ -290,8 +292,9 @@ static void typing_bound_timestamp(const typing_column *tc, typing_key pairs, ch
     const char marks[] = { '_', '-', '-', between };
     char text[TYPING_DATE_TEXT] = { 0 };
 
-    typing_widen_instants(tc->c, DELIM_KIND_TIMESTAMP - DELIM_KIND_TIME,
-                          &(lb_datetime){ .seconds = (int64_t)typing_days_of(date) * LB_DAY_SECONDS + (int64_t)seconds });
+    typing_widen_instants(
+        tc->c, DELIM_KIND_TIMESTAMP - DELIM_KIND_TIME,
+        &(lb_datetime){ .seconds = (int64_t)typing_days_of(date) * LB_DAY_SECONDS + (int64_t)seconds });
     typing_put_pairs(text, date, 4, marks);
     typing_put_pairs(text + 11, clock, 3, "::_");
     typing_bound_text(tc, text, 19);

@@ -27,7 +27,8 @@ typedef struct survey {
     bool has_block; /* one is open */
     survey_start block;
     lb_block_builder blocks;
-    lb_arena open_nodes; /* `--stats block`: what the open block has seen; closed ones as js_node_put has them. Of a part: what it
+    lb_arena
+        open_nodes; /* `--stats block`: what the open block has seen; closed ones as js_node_put has them. Of a part: what it
                             has up to the first block that begins there, then of each */
     js_node *open;
     lb_buf closed;

@@ -821,7 +821,7 @@ static void check_many(unsigned sort, uint64_t strange, const delim_values *valu
         m.data = realloc(m.data, at + DELIM_VALUE_PADDING);
         assert_non_null(m.data);
         for (size_t i = 0; i < DELIM_VALUE_PADDING; i++)
-            m.data[at + i] = (uint8_t)"7.-:T \xff\0"[random_below(8)];
+            m.data[at + i] = (uint8_t) "7.-:T \xff\0"[random_below(8)];
         for (size_t k = 0; k < MANY_WIDTH; k++)
             many_add(&m, rows, k, values, stats, &c[k]);
         free(m.data);

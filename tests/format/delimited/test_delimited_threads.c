@@ -473,8 +473,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
         cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
-        cmocka_unit_test(threads_hard_files),
-        cmocka_unit_test(threads_long_records),
+        cmocka_unit_test(threads_hard_files),     cmocka_unit_test(threads_long_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
