@@ -124,6 +124,10 @@ struct lb_format {
     void (*close)(lb_reader *reader); /* NULL is fine */
 };
 
+/* What text formats have for `adapt`: where nothing but the types of columns changes, the blocks serve on. */
+lb_status lb_adapt_types(const lb_entry *known, const lb_read_options *options, lb_arena *arena, lb_entry *out,
+                         bool *done, lb_error *err);
+
 /* Structure options of a read against an entry's: may the entry's blocks serve it? */
 bool lb_dialect_serves(const lb_entry *entry, const lb_read_options *options);
 
