@@ -114,23 +114,34 @@ static lb_status footer_parse(orc_rows *r, stripe_footer *f, lb_error *err)
 
 /* ---------------------------------------------------------------- columns */
 
+static bool stripe_is_text(orc_kind kind)
+{
+    return kind == ORC_STRING || kind == ORC_VARCHAR || kind == ORC_CHAR || kind == ORC_BINARY;
+}
+
+/* Types whose streams are all of one form: some writers give them encodings that there are none of. */
+static bool stripe_is_plain(orc_kind kind)
+{
+    return kind == ORC_STRUCT || kind == ORC_UNION || kind == ORC_BOOLEAN || kind == ORC_BYTE || kind == ORC_FLOAT ||
+           kind == ORC_DOUBLE;
+}
+
 static lb_status stripe_encode(const orc_rows *r, orc_node *n, const stripe_footer *f, lb_error *err)
 {
     const size_t count = f->encodings.size / sizeof(stripe_encoding);
+    const orc_kind kind = n->type->kind;
 
-    if (n->type->id >= count)
-        return LB_OK; /* an error once values are asked for */
+    n->has_encoding = n->type == &rows_above || n->type->id < count; /* without one, an error once it is read */
+    if (stripe_is_plain(kind) || !n->has_encoding)
+        return LB_OK;
     const stripe_encoding *e = (const stripe_encoding *)(const void *)f->encodings.data + n->type->id;
-    const bool text = n->type->kind == ORC_STRING || n->type->kind == ORC_VARCHAR || n->type->kind == ORC_CHAR ||
-                      n->type->kind == ORC_BINARY;
-    n->has_encoding = true;
     n->v2 = e->kind >= 2;
     n->dictionary = (e->kind & 1) != 0;
     n->n_dictionary = e->words;
-    if (e->kind > 3 || (n->dictionary && !text))
-        return lb_fail(err, LB_CORRUPT, LB_AT(r->file->stripes[r->stripe].offset),
-                       "column '%.80s': encoding %llu is not one of its type", n->column, (unsigned long long)e->kind);
-    return LB_OK;
+    if (e->kind <= 3 && (!n->dictionary || stripe_is_text(kind)))
+        return LB_OK;
+    return lb_fail(err, LB_UNSUPPORTED, LB_AT(r->file->stripes[r->stripe].offset),
+                   "column '%.80s': encoding %llu is not one of its type", n->column, (unsigned long long)e->kind);
 }
 
 static void stripe_stream_of(orc_rows *r, orc_node *n, const stripe_stream *s)

@@ -41,20 +41,31 @@ static lb_status values_longs(orc_node *n, orc_build *b, size_t count, size_t k,
     return LB_OK;
 }
 
+/* Is some value beyond `bits` bits? Some writers gave numbers below zero as those of the same bits without a sign: what readers
+ * take them for is the number of these bits. */
+static bool values_wide(const int64_t *v, size_t k, unsigned bits, bool is_signed)
+{
+    const int64_t least = -((int64_t)1 << (bits - 1));
+    const uint64_t span = is_signed ? ((uint64_t)1 << bits) - 1 : ((uint64_t)3 << (bits - 1)) - 1;
+    bool wide = false;
+
+    for (size_t i = 0; i < k; i++)
+        wide |= (uint64_t)v[i] - (uint64_t)least > span;
+    return wide;
+}
+
 static lb_status values_ints(orc_node *n, orc_build *b, size_t count, size_t k, const uint8_t *valid, lb_error *err)
 {
-    uint64_t wrong = 0;
+    const bool date = n->type->kind == ORC_DATE;
     void *at;
 
     LB_TRY(values_fixed_room(n, b, count, 4, &at, err));
     LB_TRY(orc_ints_read(&n->ints, b->values, k, err));
+    if (values_wide(b->values, k, 32, date))
+        return values_outside(n, date ? "a date" : "int32", err);
     int32_t *out = at;
-    for (size_t i = 0; i < k; i++) {
+    for (size_t i = 0; i < k; i++)
         out[i] = (int32_t)b->values[i];
-        wrong |= (uint64_t)(b->values[i] ^ out[i]);
-    }
-    if (wrong != 0)
-        return values_outside(n, n->type->kind == ORC_DATE ? "a date" : "int32", err);
     if (valid != NULL)
         spread_32(out, count, k, valid);
     return LB_OK;
@@ -62,18 +73,15 @@ static lb_status values_ints(orc_node *n, orc_build *b, size_t count, size_t k, 
 
 static lb_status values_shorts(orc_node *n, orc_build *b, size_t count, size_t k, const uint8_t *valid, lb_error *err)
 {
-    uint64_t wrong = 0;
     void *at;
 
     LB_TRY(values_fixed_room(n, b, count, 2, &at, err));
     LB_TRY(orc_ints_read(&n->ints, b->values, k, err));
-    int16_t *out = at;
-    for (size_t i = 0; i < k; i++) {
-        out[i] = (int16_t)b->values[i];
-        wrong |= (uint64_t)(b->values[i] ^ out[i]);
-    }
-    if (wrong != 0)
+    if (values_wide(b->values, k, 16, false))
         return values_outside(n, "int16", err);
+    int16_t *out = at;
+    for (size_t i = 0; i < k; i++)
+        out[i] = (int16_t)b->values[i];
     if (valid != NULL)
         spread_16(out, count, k, valid);
     return LB_OK;
