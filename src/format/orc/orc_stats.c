@@ -53,8 +53,10 @@ static bool stats_pair_of(lb_str bytes, stats_pair *out)
     return !m.bad;
 }
 
-static bool stats_integers(lb_str bytes, lb_colstat *out)
+/* Bounds beyond what the type holds are of values that are read otherwise than they were written. */
+static bool stats_integers(lb_str bytes, unsigned bits, lb_colstat *out)
 {
+    const int64_t most = (int64_t)(UINT64_MAX >> 1 >> (64 - bits));
     stats_pair p;
 
     if (!stats_pair_of(bytes, &p) || !p.has[1] || !p.has[2])
@@ -63,7 +65,7 @@ static bool stats_integers(lb_str bytes, lb_colstat *out)
     out->max_i = lb_proto_zigzag(p.v[2]);
     out->has = LB_MIN_I | LB_MAX_I;
     out->min_exact = out->max_exact = true;
-    return out->min_i <= out->max_i;
+    return out->min_i <= out->max_i && out->min_i >= -most - 1 && out->max_i <= most;
 }
 
 /* How many are true. */
@@ -152,6 +154,7 @@ static bool stats_decimals(const orc_type *t, lb_str bytes, lb_arena *arena, lb_
     return true;
 }
 
+/* False also fills *out, which the caller clears. */
 static bool stats_bounds(const orc_type *t, const stats_message *m, lb_arena *arena, lb_colstat *out, lb_status *status,
                          lb_error *err)
 {
@@ -159,12 +162,15 @@ static bool stats_bounds(const orc_type *t, const stats_message *m, lb_arena *ar
     case ORC_BOOLEAN:
         return stats_booleans(m->kinds[5], m->values, out);
     case ORC_BYTE:
+        return stats_integers(m->kinds[2], 8, out);
     case ORC_SHORT:
+        return stats_integers(m->kinds[2], 16, out);
     case ORC_INT:
+        return stats_integers(m->kinds[2], 32, out);
     case ORC_LONG:
-        return stats_integers(m->kinds[2], out);
+        return stats_integers(m->kinds[2], 64, out);
     case ORC_DATE:
-        return stats_integers(m->kinds[7], out);
+        return stats_integers(m->kinds[7], 32, out);
     case ORC_FLOAT:
     case ORC_DOUBLE:
         return stats_floats(m->kinds[3], out);
