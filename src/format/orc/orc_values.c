@@ -223,14 +223,17 @@ static lb_status values_decimals(orc_node *n, orc_build *b, size_t count, size_t
 /* Seconds count from 2015-01-01 00:00:00, of the writer's clock. */
 #define TIMESTAMP_BASE INT64_C(1420070400)
 
-/* The lowest three bits say how many zeros were taken off at the end: none, or one more than they say. */
-static bool timestamp_nanos(uint64_t packed, int64_t *out)
+/* The lowest three bits say how many zeros were taken off at the end: none, or one more than they say. Some writers count backwards
+ * before 1970. */
+static bool timestamp_nanos(int64_t packed, int64_t *out)
 {
     static const int64_t tens[] = { 1, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
-    const uint64_t digits = packed >> 3;
+    const int64_t digits = packed >> 3, second = 1000000000;
 
-    *out = (int64_t)digits * tens[packed & 7];
-    return digits < 1000000000 && *out < 1000000000;
+    if (digits >= second || digits <= -second)
+        return false;
+    *out = digits * tens[packed & 7];
+    return *out < second && *out > -second;
 }
 
 /* Writers cut seconds towards 1970, while nanoseconds count forwards; only whole milliseconds make them do so. A column that is
@@ -247,7 +250,7 @@ static bool timestamp_count(orc_node *n, int64_t seconds, int64_t nanos, int64_t
         return nanos % 1000 == 0 && !__builtin_mul_overflow(seconds, INT64_C(1000000), out) &&
                !__builtin_add_overflow(*out, nanos / 1000, out);
     /* The earliest ones begin with a second that does not fit by itself. */
-    if (seconds < 0 && nanos != 0) {
+    if (seconds < 0 && nanos > 0) {
         seconds++;
         nanos -= 1000000000;
     }
@@ -265,7 +268,7 @@ static lb_status values_timestamps(orc_node *n, orc_build *b, size_t count, size
     int64_t *out = at;
     for (size_t i = 0; i < k; i++) {
         int64_t nanos;
-        if (!timestamp_nanos((uint64_t)b->more[i], &nanos))
+        if (!timestamp_nanos(b->more[i], &nanos))
             return orc_in_fail(&n->in[ORC_IN_SECOND], err, "a timestamp has a second or more of nanoseconds");
         if (!timestamp_count(n, b->values[i], nanos, &out[i]))
             return values_outside(n, n->type->micros ? "a timestamp in microseconds" : "a timestamp in nanoseconds", err);
