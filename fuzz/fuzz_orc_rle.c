@@ -104,7 +104,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         zone(data + 1, size - 1);
         return 0;
     }
-    if (lb_context_new(&options, &cx, NULL) == LB_OK && lb_store_open_memory(data + 1, size - 1, &store, NULL) == LB_OK) {
+    if (lb_context_new(&options, &cx, NULL) == LB_OK &&
+        lb_store_open_memory(data + 1, size - 1, &store, NULL) == LB_OK) {
         orc_file file = { .cx = cx, .store = store, .codec = LB_CODEC_NONE };
         orc_work work = { .file = &file };
         lb_buf_init(&work.scratch, &cx->budget);

@@ -32,7 +32,7 @@ struct print_node {
     int scale;
     bool zone, text_keys;
     bool null_branch; /* of a union: its nulls */
-    lb_str key; /* `"name":` */
+    lb_str key;       /* `"name":` */
     print_node *children;
     size_t n_children;
 };

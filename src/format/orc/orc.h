@@ -67,22 +67,22 @@ typedef struct orc_file {
     lb_context *cx;
     lb_store *store;
     lb_arena arena;
-    lb_buf footer;       /* lent from by names and statistics */
+    lb_buf footer; /* lent from by names and statistics */
     lb_codec codec;
-    size_t block;        /* a chunk never has more bytes once decompressed */
-    uint64_t writer;     /* who wrote it: 0 Java, 1 C++, 2 Presto … */
+    size_t block;    /* a chunk never has more bytes once decompressed */
+    uint64_t writer; /* who wrote it: 0 Java, 1 C++, 2 Presto … */
     uint64_t writer_version;
     uint32_t n_types;
     orc_type *types;
     uint64_t n_stripes;
     orc_stripe *stripes;
     uint64_t rows, stride;
-    lb_str *stats;       /* a message ColumnStatistics for each of the types; empty: none */
+    lb_str *stats; /* a message ColumnStatistics for each of the types; empty: none */
     uint64_t metadata_at, metadata_size;
     uint64_t tail_at, tail_hash; /* footer and postscript: XXH3 */
-    bool bare;           /* the root is no struct: one column without a name */
+    bool bare;                   /* the root is no struct: one column without a name */
     uint32_t n_columns;
-    uint32_t *columns;   /* types of the top-level columns */
+    uint32_t *columns; /* types of the top-level columns */
     struct ArrowSchema schema;
 } orc_file;
 
@@ -118,16 +118,16 @@ typedef struct orc_work {
 /* A stream as a window of its decompressed bytes that moves on; all zero: a stream that is not there. */
 typedef struct orc_in {
     orc_work *work;
-    const char *column;    /* for messages */
-    uint64_t first, size;  /* in the file, as it is stored */
+    const char *column;   /* for messages */
+    uint64_t first, size; /* in the file, as it is stored */
     const uint8_t *at, *end;
-    uint64_t next;         /* in the stream: what is loaded next */
-    uint64_t chunk;        /* in the stream: the chunk loaded last, whose bytes are [chunk_at, end) */
+    uint64_t next;  /* in the stream: what is loaded next */
+    uint64_t chunk; /* in the stream: the chunk loaded last, whose bytes are [chunk_at, end) */
     const uint8_t *chunk_at;
     lb_buf window;
-    lb_buf raw;            /* as stored: bytes [raw_at, raw_at + raw.size) of the stream */
+    lb_buf raw; /* as stored: bytes [raw_at, raw_at + raw.size) of the stream */
     uint64_t raw_at;
-    size_t ahead;          /* bytes read next from the file */
+    size_t ahead; /* bytes read next from the file */
 } orc_in;
 
 void orc_in_init(orc_in *in, orc_work *work, const char *column, uint64_t first, uint64_t size);
@@ -167,7 +167,7 @@ typedef struct orc_bytes {
 /* Bits, the highest of each byte first. */
 typedef struct orc_bits {
     orc_bytes bytes;
-    uint8_t byte;  /* the bits that are left, in Arrow's order */
+    uint8_t byte; /* the bits that are left, in Arrow's order */
     unsigned left;
 } orc_bits;
 
@@ -176,7 +176,7 @@ typedef struct orc_bits {
 typedef struct orc_ints {
     orc_in *in;
     bool v2, is_signed;
-    size_t at, n;         /* values of the open run that are left: [at, n) */
+    size_t at, n; /* values of the open run that are left: [at, n) */
     int64_t run[ORC_RUN];
 } orc_ints;
 
@@ -208,18 +208,18 @@ enum { ORC_IN_PRESENT, ORC_IN_DATA, ORC_IN_LENGTH, ORC_IN_SECOND, ORC_IN_DICTION
 /* Buffers of a batch that is being built. */
 typedef struct orc_build {
     lb_budget *budget;
-    uint64_t taken;  /* of the budget, for the batch */
-    uint64_t bytes;  /* of values, about */
-    bool too_long;   /* why it failed: the batch has more than a column holds */
+    uint64_t taken; /* of the budget, for the batch */
+    uint64_t bytes; /* of values, about */
+    bool too_long;  /* why it failed: the batch has more than a column holds */
     int64_t values[ORC_STEP], more[ORC_STEP];
     uint8_t tags[ORC_STEP];
 } orc_build;
 
 /* Positions of a column's row index. */
 typedef struct orc_index {
-    bool read;       /* looked for */
-    size_t n;        /* entries; 0: none that can be used */
-    lb_buf starts;   /* uint32 each: of its positions; one more than entries */
+    bool read;        /* looked for */
+    size_t n;         /* entries; 0: none that can be used */
+    lb_buf starts;    /* uint32 each: of its positions; one more than entries */
     lb_buf positions; /* uint64 */
 } orc_index;
 

@@ -63,8 +63,8 @@ static lb_status file_codec(orc_file *f, uint64_t kind, lb_error *err)
                                        LB_CODEC_LZ4,  LB_CODEC_ZSTD,    LB_CODEC_BROTLI };
 
     if (kind >= LB_COUNT_OF(codecs))
-        return lb_fail(err, LB_UNSUPPORTED, LB_AT(f->tail_at), "the ORC file is compressed in a way not known here (%llu)",
-                       (unsigned long long)kind);
+        return lb_fail(err, LB_UNSUPPORTED, LB_AT(f->tail_at),
+                       "the ORC file is compressed in a way not known here (%llu)", (unsigned long long)kind);
     f->codec = codecs[kind];
     return LB_OK;
 }
@@ -226,8 +226,9 @@ static lb_status type_read(orc_file *f, lb_str bytes, orc_type *t, lb_error *err
 
 static lb_status type_check(const orc_file *f, orc_type *t, lb_error *err)
 {
-    static const int8_t children[] = { [ORC_LIST] = 1, [ORC_MAP] = 2, [ORC_STRUCT] = -1, [ORC_UNION] = -1,
-                                       [ORC_GEOGRAPHY] = 0 };
+    static const int8_t children[] = {
+        [ORC_LIST] = 1, [ORC_MAP] = 2, [ORC_STRUCT] = -1, [ORC_UNION] = -1, [ORC_GEOGRAPHY] = 0
+    };
 
     if (t->kind > ORC_GEOGRAPHY)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(f->tail_at), "type %u of the ORC file is of a kind not known here",
@@ -418,8 +419,8 @@ static lb_status file_tail(orc_file *f, lb_buf *tail, lb_error *err)
         return lb_fail(err, LB_CORRUPT, LB_AT(size - 1), "this is no ORC file, or its end is missing");
     const uint64_t ps_at = size - 1 - ps_size;
     f->tail_at = ps_at;
-    LB_TRY(file_postscript_read(
-        f, (lb_str){ (const char *)tail->data + tail->size - 1 - ps_size, (size_t)ps_size }, &ps, err));
+    LB_TRY(file_postscript_read(f, (lb_str){ (const char *)tail->data + tail->size - 1 - ps_size, (size_t)ps_size },
+                                &ps, err));
     if (ps.footer > ps_at || ps.metadata > ps_at - ps.footer)
         return lb_fail(err, LB_CORRUPT, LB_AT(ps_at), "the ORC file's footer does not lie in it");
     f->tail_at = ps_at - ps.footer;
@@ -431,8 +432,8 @@ static lb_status file_tail(orc_file *f, lb_buf *tail, lb_error *err)
     }
     const uint8_t *footer = tail->data + (f->tail_at - at);
     f->tail_hash = lb_xxh3_64(footer, (size_t)(size - f->tail_at));
-    LB_TRY(orc_inflate(f, (lb_str){ (const char *)footer, (size_t)ps.footer }, f->tail_at, UINT64_MAX >> 1,
-                       &f->footer, err));
+    LB_TRY(orc_inflate(f, (lb_str){ (const char *)footer, (size_t)ps.footer }, f->tail_at, UINT64_MAX >> 1, &f->footer,
+                       err));
     return file_footer(f, f->metadata_at, err);
 }
 

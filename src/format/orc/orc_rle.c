@@ -171,9 +171,9 @@ static void unpack_slow(const uint8_t *p, unsigned width, size_t n, uint64_t *ou
     }
 }
 
-#define UNPACK_CASE(w)                        \
-    case (w):                                 \
-        unpack_eights(p, (w), eights, out);   \
+#define UNPACK_CASE(w)                      \
+    case (w):                               \
+        unpack_eights(p, (w), eights, out); \
         break
 
 void orc_unpack(const uint8_t *p, unsigned width, size_t n, uint64_t *out)
@@ -244,11 +244,11 @@ typedef struct rle_run {
     run_kind kind;
     unsigned width;
     size_t n;
-    const uint8_t *p;      /* packed values, or varints */
-    uint64_t base, delta;  /* of REPEAT, PATCHED, DELTA, V1 */
+    const uint8_t *p;     /* packed values, or varints */
+    uint64_t base, delta; /* of REPEAT, PATCHED, DELTA, V1 */
     unsigned patch_width, gap_width, patch_bits;
     size_t patches;
-    const uint8_t *end;    /* behind the run; NULL: varints, whose end shows when they are read */
+    const uint8_t *end; /* behind the run; NULL: varints, whose end shows when they are read */
 } rle_run;
 
 /* What a code of 5 bits says: of bits for a number. */

@@ -59,7 +59,8 @@ static lb_status schema_union(const orc_file *f, const orc_type *t, struct Arrow
     if (t->n_children > 126)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(f->tail_at), "a union of %u branches is more than Arrow holds",
                        t->n_children);
-    LB_TRY(lb_fail_arrow(err, ArrowSchemaSetTypeUnion(out, NANOARROW_TYPE_DENSE_UNION, (int64_t)t->n_children + 1), NULL));
+    LB_TRY(
+        lb_fail_arrow(err, ArrowSchemaSetTypeUnion(out, NANOARROW_TYPE_DENSE_UNION, (int64_t)t->n_children + 1), NULL));
     for (uint32_t i = 0; i < t->n_children; i++) {
         LB_TRY(schema_type(f, t->children[i], out->children[i], err));
         LB_TRY(lb_schema_set_name(out->children[i], (lb_str){ name, lb_print_uint64(i, name) }, err));
@@ -73,12 +74,12 @@ static lb_status schema_union(const orc_file *f, const orc_type *t, struct Arrow
 static int schema_plain(const orc_type *t, struct ArrowSchema *out)
 {
     static const enum ArrowType types[] = {
-        [ORC_BOOLEAN] = NANOARROW_TYPE_BOOL,   [ORC_BYTE] = NANOARROW_TYPE_INT8,
-        [ORC_SHORT] = NANOARROW_TYPE_INT16,    [ORC_INT] = NANOARROW_TYPE_INT32,
-        [ORC_LONG] = NANOARROW_TYPE_INT64,     [ORC_FLOAT] = NANOARROW_TYPE_FLOAT,
-        [ORC_DOUBLE] = NANOARROW_TYPE_DOUBLE,  [ORC_STRING] = NANOARROW_TYPE_STRING,
-        [ORC_BINARY] = NANOARROW_TYPE_BINARY,  [ORC_DATE] = NANOARROW_TYPE_DATE32,
-        [ORC_VARCHAR] = NANOARROW_TYPE_STRING, [ORC_CHAR] = NANOARROW_TYPE_STRING,
+        [ORC_BOOLEAN] = NANOARROW_TYPE_BOOL,    [ORC_BYTE] = NANOARROW_TYPE_INT8,
+        [ORC_SHORT] = NANOARROW_TYPE_INT16,     [ORC_INT] = NANOARROW_TYPE_INT32,
+        [ORC_LONG] = NANOARROW_TYPE_INT64,      [ORC_FLOAT] = NANOARROW_TYPE_FLOAT,
+        [ORC_DOUBLE] = NANOARROW_TYPE_DOUBLE,   [ORC_STRING] = NANOARROW_TYPE_STRING,
+        [ORC_BINARY] = NANOARROW_TYPE_BINARY,   [ORC_DATE] = NANOARROW_TYPE_DATE32,
+        [ORC_VARCHAR] = NANOARROW_TYPE_STRING,  [ORC_CHAR] = NANOARROW_TYPE_STRING,
         [ORC_GEOMETRY] = NANOARROW_TYPE_BINARY, [ORC_GEOGRAPHY] = NANOARROW_TYPE_BINARY,
     };
     const enum ArrowTimeUnit unit = t->micros ? NANOARROW_TIME_UNIT_MICRO : NANOARROW_TIME_UNIT_NANO;

@@ -123,8 +123,8 @@ static bool stats_text(lb_str bytes, lb_arena *arena, lb_colstat *out, lb_status
     return true;
 }
 
-static bool stats_decimal(const orc_type *t, lb_str text, lb_arena *arena, lb_str *out, lb_i256 *value, lb_status *status,
-                          lb_error *err)
+static bool stats_decimal(const orc_type *t, lb_str text, lb_arena *arena, lb_str *out, lb_i256 *value,
+                          lb_status *status, lb_error *err)
 {
     uint8_t little[32], big[16];
 

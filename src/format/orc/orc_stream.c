@@ -39,7 +39,8 @@ lb_status orc_in_fail(const orc_in *in, lb_error *err, const char *fmt, ...)
 
 lb_status orc_in_ends(const orc_in *in, lb_error *err)
 {
-    return orc_in_fail(in, err, in->size == 0 ? "a stream of its values is missing" : "a stream ends before its values do");
+    return orc_in_fail(in, err,
+                       in->size == 0 ? "a stream of its values is missing" : "a stream ends before its values do");
 }
 
 /* Move what is left to the front, and have room for `more` bytes behind it. */

@@ -337,7 +337,8 @@ static lb_status column_goto(orc_rows *r, orc_node *n, uint64_t from, uint64_t t
     const bool indexed = stride != 0 && !r->no_index;
     bool done = false;
 
-    if (indexed && to >= stride && (to / stride != from / stride || to < from || (r->always_index && to % stride == 0))) {
+    if (indexed && to >= stride &&
+        (to / stride != from / stride || to < from || (r->always_index && to % stride == 0))) {
         LB_TRY(index_load(r, n, err));
         LB_TRY(orc_node_seek(n, to / stride, (rows + stride - 1) / stride, &done, err));
         if (done)
@@ -448,7 +449,8 @@ static lb_status rows_nodes(orc_rows *r, const uint64_t *columns, size_t n, lb_a
     if (r->root.children == NULL)
         return lb_arena_fail(arena, err);
     for (size_t i = 0; i < n; i++) {
-        LB_TRY(orc_node_make(f, f->columns[columns[i]], orc_column_name(f, columns[i]), arena, &r->root.children[i], err));
+        LB_TRY(
+            orc_node_make(f, f->columns[columns[i]], orc_column_name(f, columns[i]), arena, &r->root.children[i], err));
         r->root.n_children++;
     }
     return LB_OK;

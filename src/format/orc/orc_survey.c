@@ -65,14 +65,14 @@ typedef struct survey {
     const lb_survey_options *options;
     lb_arena *arena;
     lb_entry *out;
-    lb_buf items; /* survey_leaf */
+    lb_buf items;       /* survey_leaf */
     lb_colstat *blocks; /* of each stripe, of each leaf; NULL: not asked for */
 
     /* Reading values. */
     lb_wanted *columns; /* those that have leaves to be read */
     size_t n_columns;
     struct ArrowSchema schema;
-    bool *wanted;       /* of all leaves of these columns */
+    bool *wanted; /* of all leaves of these columns */
     lb_array_stats *all;
     pthread_mutex_t lock; /* of `all`, the arena, `blocks` */
 } survey;
@@ -161,8 +161,8 @@ static lb_status survey_stripe(survey *s, lb_str bytes, uint64_t stripe, lb_str 
     for (size_t i = 0; i < n; i++) {
         lb_colstat *out = &s->blocks[stripe * n + i];
         lb_status status = LB_OK;
-        if (m.bad || !orc_stats_of(s->file, leaves[i].type, messages[leaves[i].type->id],
-                                   s->file->stripes[stripe].rows, s->arena, out, &status, err))
+        if (m.bad || !orc_stats_of(s->file, leaves[i].type, messages[leaves[i].type->id], s->file->stripes[stripe].rows,
+                                   s->arena, out, &status, err))
             leaves[i].from_data = true;
         LB_TRY(status);
     }

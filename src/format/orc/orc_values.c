@@ -4,11 +4,11 @@
 /* ---------------------------------------------------------------- numbers */
 
 /* Spread k values over n slots of the same array, from the back; holes are 0. */
-#define VALUES_SPREAD(name, type)                                                              \
-    static void name(type *v, size_t n, size_t k, const uint8_t *valid)                        \
-    {                                                                                          \
-        for (size_t i = n; i-- > 0;)                                                           \
-            v[i] = orc_bit(valid, i) ? v[--k] : (type)0;                                       \
+#define VALUES_SPREAD(name, type)                                       \
+    static void name(type *v, size_t n, size_t k, const uint8_t *valid) \
+    {                                                                   \
+        for (size_t i = n; i-- > 0;)                                    \
+            v[i] = orc_bit(valid, i) ? v[--k] : (type)0;                \
     }
 
 VALUES_SPREAD(spread_8, uint8_t)
@@ -168,9 +168,9 @@ static lb_status decimal_varint(orc_in *in, values_i128 *out, lb_error *err)
 }
 
 typedef struct decimal_rule {
-    int64_t scale;         /* of the column */
-    values_i128 most;      /* 10^precision - 1 */
-    int64_t last;          /* the difference of scales that `power` is for */
+    int64_t scale;    /* of the column */
+    values_i128 most; /* 10^precision - 1 */
+    int64_t last;     /* the difference of scales that `power` is for */
     values_i128 power;
 } decimal_rule;
 
@@ -187,7 +187,8 @@ static lb_status decimal_fit(const orc_node *n, decimal_rule *rule, int64_t scal
             rule->last = up;
         }
         if (up < 0 && *v % rule->power != 0)
-            return orc_in_fail(&n->in[ORC_IN_DATA], err, "a decimal has more than the %d digits behind the point that its type has",
+            return orc_in_fail(&n->in[ORC_IN_DATA], err,
+                               "a decimal has more than the %d digits behind the point that its type has",
                                (int)rule->scale);
         if (up < 0)
             *v /= rule->power;
@@ -233,7 +234,7 @@ static bool timestamp_nanos(int64_t packed, int64_t *out)
     if (digits >= second || digits <= -second)
         return false;
     *out = digits * tens[packed & 7];
-    return *out < second && *out > -second;
+    return *out<second && * out> - second;
 }
 
 /* Writers cut seconds towards 1970, while nanoseconds count forwards; only whole milliseconds make them do so. A column that is
@@ -271,7 +272,8 @@ static lb_status values_timestamps(orc_node *n, orc_build *b, size_t count, size
         if (!timestamp_nanos(b->more[i], &nanos))
             return orc_in_fail(&n->in[ORC_IN_SECOND], err, "a timestamp has a second or more of nanoseconds");
         if (!timestamp_count(n, b->values[i], nanos, &out[i]))
-            return values_outside(n, n->type->micros ? "a timestamp in microseconds" : "a timestamp in nanoseconds", err);
+            return values_outside(n, n->type->micros ? "a timestamp in microseconds" : "a timestamp in nanoseconds",
+                                  err);
     }
     if (valid != NULL)
         spread_64(out, count, k, valid);
@@ -483,8 +485,8 @@ static lb_status values_lists(orc_node *n, orc_build *b, size_t count, size_t k,
     b->bytes += 4 * count;
     LB_TRY(values_children(n, b, end - from, err));
     if (n->type->kind == ORC_MAP && n->children[0].nulls != 0)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%.80s': a map has a key that is null, which Arrow does not hold",
-                       n->column);
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+                       "column '%.80s': a map has a key that is null, which Arrow does not hold", n->column);
     return LB_OK;
 }
 

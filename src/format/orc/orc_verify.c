@@ -129,7 +129,8 @@ static lb_status verify_metadata(const orc_file *f, lb_error *err)
     while (status == LB_OK && lb_proto_next(&m, &field))
         ;
     if (status == LB_OK && m.bad)
-        status = lb_fail(err, LB_CORRUPT, LB_AT(f->metadata_at), "the statistics of the ORC file's stripes are damaged");
+        status =
+            lb_fail(err, LB_CORRUPT, LB_AT(f->metadata_at), "the statistics of the ORC file's stripes are damaged");
     lb_buf_free(&raw);
     lb_buf_free(&bytes);
     return status;

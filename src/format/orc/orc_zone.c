@@ -16,28 +16,22 @@ static const char *const zone_folders[] = { "/usr/share/zoneinfo", "/usr/lib/zon
 
 /* Java's own short names, which name no zone of the database (or another one there). */
 static const char *const zone_java[][2] = {
-    { "ACT", "Australia/Darwin" },   { "AET", "Australia/Sydney" },
-    { "AGT", "America/Argentina/Buenos_Aires" },
-    { "ART", "Africa/Cairo" },       { "AST", "America/Anchorage" },
-    { "BET", "America/Sao_Paulo" },  { "BST", "Asia/Dhaka" },
-    { "CAT", "Africa/Harare" },      { "CNT", "America/St_Johns" },
-    { "CST", "America/Chicago" },    { "CTT", "Asia/Shanghai" },
-    { "EAT", "Africa/Addis_Ababa" }, { "ECT", "Europe/Paris" },
-    { "IET", "America/Indianapolis" },
-    { "IST", "Asia/Kolkata" },       { "JST", "Asia/Tokyo" },
-    { "MIT", "Pacific/Apia" },       { "NET", "Asia/Yerevan" },
-    { "NST", "Pacific/Auckland" },   { "PLT", "Asia/Karachi" },
-    { "PNT", "America/Phoenix" },    { "PRT", "America/Puerto_Rico" },
-    { "PST", "America/Los_Angeles" },
-    { "SST", "Pacific/Guadalcanal" },
+    { "ACT", "Australia/Darwin" },    { "AET", "Australia/Sydney" },     { "AGT", "America/Argentina/Buenos_Aires" },
+    { "ART", "Africa/Cairo" },        { "AST", "America/Anchorage" },    { "BET", "America/Sao_Paulo" },
+    { "BST", "Asia/Dhaka" },          { "CAT", "Africa/Harare" },        { "CNT", "America/St_Johns" },
+    { "CST", "America/Chicago" },     { "CTT", "Asia/Shanghai" },        { "EAT", "Africa/Addis_Ababa" },
+    { "ECT", "Europe/Paris" },        { "IET", "America/Indianapolis" }, { "IST", "Asia/Kolkata" },
+    { "JST", "Asia/Tokyo" },          { "MIT", "Pacific/Apia" },         { "NET", "Asia/Yerevan" },
+    { "NST", "Pacific/Auckland" },    { "PLT", "Asia/Karachi" },         { "PNT", "America/Phoenix" },
+    { "PRT", "America/Puerto_Rico" }, { "PST", "America/Los_Angeles" },  { "SST", "Pacific/Guadalcanal" },
     { "VST", "Asia/Ho_Chi_Minh" },
 };
 
 bool orc_zone_is_utc(const char *name)
 {
-    static const char *const names[] = { "",        "UTC",     "GMT",       "Z",       "UCT",
-                                         "Zulu",    "Etc/UTC", "Etc/GMT",   "Etc/UCT", "Etc/Zulu",
-                                         "GMT0",    "Etc/GMT0", "Greenwich", "Universal", "Etc/Universal" };
+    static const char *const names[] = { "",     "UTC",      "GMT",       "Z",         "UCT",
+                                         "Zulu", "Etc/UTC",  "Etc/GMT",   "Etc/UCT",   "Etc/Zulu",
+                                         "GMT0", "Etc/GMT0", "Greenwich", "Universal", "Etc/Universal" };
 
     for (size_t i = 0; i < LB_COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0)

@@ -7,7 +7,7 @@
 
 /* A day of the year on which the clock changes. */
 typedef struct orc_zone_day {
-    char form;  /* 'M': weekday `day` of week `week` of `month`; 'J': day 1-365 without 29 February; 'N': day 0-365 */
+    char form; /* 'M': weekday `day` of week `week` of `month`; 'J': day 1-365 without 29 February; 'N': day 0-365 */
     int month, week, day;
     int32_t second; /* of that day, local time; may be negative or beyond it */
 } orc_zone_day;
