@@ -210,7 +210,8 @@ typedef struct orc_build {
     lb_budget *budget;
     uint64_t taken; /* of the budget, for the batch */
     uint64_t bytes; /* of values, about */
-    bool too_long;  /* why it failed: the batch has more than a column holds */
+    bool too_long;  /* why it failed: the rows asked for at once are more than a column or a step holds */
+    uint64_t stop;  /* `bytes` that the step must not pass */
     int64_t values[ORC_STEP], more[ORC_STEP];
     uint8_t tags[ORC_STEP];
 } orc_build;
@@ -323,6 +324,8 @@ void orc_rows_close(orc_rows *rows);
 lb_status orc_rows_goto(orc_rows *rows, uint64_t stripe, uint64_t row, lb_error *err);
 /* Append `n` rows from where they stand, at most ORC_STEP. */
 lb_status orc_rows_read(orc_rows *rows, size_t n, lb_error *err);
+/* A step of more than one row takes at most about so many bytes, however long its values turn out to be. */
+#define ORC_STEP_BYTES ((uint64_t)64 << 20)
 void orc_rows_reset(orc_rows *rows);
 bool orc_is_encrypted(const orc_file *file, uint32_t type); /* or something below it */
 uint64_t orc_find_stripe(const orc_file *file, uint64_t row);

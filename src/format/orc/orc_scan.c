@@ -17,6 +17,7 @@ typedef struct scan {
     const uint64_t *picked; /* rows wanted; NULL: a range */
     uint64_t at, end;       /* rows, or places in `picked` */
     uint64_t batch_rows;
+    uint64_t step;          /* rows decoded at a time at the most; halved where that was too much */
     bool no_columns;
 } scan;
 
@@ -35,11 +36,11 @@ static uint64_t scan_stop(const scan *s)
     return LB_MIN(s->at + most, lb_blocks_border(&s->r->known->blocks, s->at));
 }
 
-static uint64_t scan_step_rows(const orc_stripe *stripe)
+static uint64_t scan_step_rows(const scan *s, const orc_stripe *stripe)
 {
     const uint64_t width = stripe->rows == 0 ? 1 : stripe->data / stripe->rows * 4 + 1;
 
-    return LB_MAX(LB_MIN((uint64_t)ORC_STEP, SCAN_STEP_BYTES / width), 1);
+    return LB_MAX(LB_MIN(s->step, SCAN_STEP_BYTES / width), 1);
 }
 
 /* Rows that follow each other in one stripe, from place `at` on. */
@@ -64,7 +65,7 @@ static lb_status scan_fill(scan *s, uint64_t stop, uint64_t *at, lb_error *err)
     for (*at = s->at; *at < stop && s->rows.build->bytes < SCAN_BATCH_BYTES;) {
         const uint64_t row = scan_row(s, *at), stripe = orc_find_stripe(f, row);
         const orc_stripe *of = &f->stripes[stripe];
-        const uint64_t n = scan_together(s, *at, LB_MIN(stop - *at, scan_step_rows(of)), of);
+        const uint64_t n = scan_together(s, *at, LB_MIN(stop - *at, scan_step_rows(s, of)), of);
         LB_TRY(orc_rows_goto(&s->rows, stripe, row - of->first_row, err));
         LB_TRY(orc_rows_read(&s->rows, (size_t)n, err));
         *at += n;
@@ -118,7 +119,7 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
     for (uint64_t stop = scan_stop(s), at;;) {
         lb_error why = LB_ERROR_INIT;
         lb_status status = scan_batch(s, stop, &at, out, &why);
-        const bool again = status != LB_OK && s->rows.build->too_long && stop - s->at > 1;
+        const bool again = status != LB_OK && s->rows.build->too_long && (at > s->at || s->step > 1);
         orc_rows_reset(&s->rows);
         if (status == LB_OK) {
             s->at = at;
@@ -132,8 +133,10 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
                 *err = why;
             return status;
         }
-        /* More text than a column holds: a smaller batch. */
-        stop = at > s->at ? at : s->at + (stop - s->at) / 2;
+        /* More than a column or a step holds: what went well is a batch, and steps are smaller from now on. */
+        s->step = LB_MAX(s->step / 2, 1);
+        if (at > s->at)
+            stop = at;
     }
 }
 
@@ -188,6 +191,7 @@ static lb_status scan_open(scan *s, const lb_range *range, struct ArrowSchema *s
         columns[i] = range->columns[i].column;
     scan_range(s, range);
     s->batch_rows = range->batch_rows == 0 ? SCAN_BATCH_ROWS : range->batch_rows;
+    s->step = ORC_STEP;
     s->no_columns = range->n_columns == 0;
     LB_TRY(orc_rows_open(&s->rows, &s->r->file, columns, range->n_columns, &s->arena, err));
     LB_TRY(scan_schema(s, range, columns, err));

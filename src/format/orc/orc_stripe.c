@@ -387,6 +387,7 @@ static lb_status rows_read(orc_rows *r, size_t n, lb_error *err)
 
 lb_status orc_rows_read(orc_rows *r, size_t n, lb_error *err)
 {
+    r->build->stop = n > 1 ? r->build->bytes + ORC_STEP_BYTES : UINT64_MAX;
     lb_status status = rows_read(r, n, err);
 
     r->at += n;

@@ -282,6 +282,12 @@ static lb_status values_timestamps(orc_node *n, orc_build *b, size_t count, size
 
 /* ---------------------------------------------------------------- text */
 
+/* Would so many more bytes pass what a step takes? */
+static bool values_too_many(const orc_build *b, uint64_t more)
+{
+    return b->bytes > b->stop || more > b->stop - b->bytes;
+}
+
 /* Bytes of the stream to the end of the column, as they come: what lengths claim is believed only then. */
 static lb_status text_take(orc_node *n, orc_build *b, uint64_t size, lb_error *err)
 {
@@ -318,6 +324,8 @@ static lb_status text_direct(orc_node *n, orc_build *b, size_t count, size_t k, 
         }
         offsets[i] = (int32_t)end;
     }
+    if (values_too_many(b, end - from))
+        return orc_too_long(b, n, err);
     b->bytes += end - from + 4 * count;
     return text_take(n, b, end - from, err);
 }
@@ -414,6 +422,8 @@ static lb_status text_words(orc_node *n, orc_build *b, size_t count, size_t k, c
     LB_TRY(text_dictionary(n, b, err));
     LB_TRY(orc_ints_read(&n->ints, b->values, k, err));
     LB_TRY(text_word_ends(n, b, count, valid, &end, err));
+    if (values_too_many(b, end - from))
+        return orc_too_long(b, n, err);
     LB_TRY(orc_room(b, &n->data, (int64_t)(end - from) + ORC_PADDING, err));
     const uint32_t *starts = (const uint32_t *)(const void *)n->word_starts.data;
     uint8_t *to = n->data.data + from;
@@ -482,6 +492,8 @@ static lb_status values_lists(orc_node *n, orc_build *b, size_t count, size_t k,
         }
         offsets[i] = (int32_t)end;
     }
+    if (values_too_many(b, end - from))
+        return orc_too_long(b, n, err);
     b->bytes += 4 * count;
     LB_TRY(values_children(n, b, end - from, err));
     if (n->type->kind == ORC_MAP && n->children[0].nulls != 0)

@@ -51,27 +51,46 @@ static lb_status side_read(const verify *v, verify_side *s, uint64_t stripe, uin
     return lb_view_open(&v->schema, &s->array, &s->view, err);
 }
 
-static lb_status verify_rows(const verify *v, verify_side *plain, verify_side *indexed, uint64_t stripe, lb_error *err)
+/* The same rows by both ways. */
+static lb_status verify_step(const verify *v, verify_side *plain, verify_side *indexed, uint64_t stripe, uint64_t at,
+                             size_t n, lb_error *err)
 {
     const orc_stripe *s = &v->file->stripes[stripe];
-    const uint64_t stride = v->file->stride == 0 ? UINT64_MAX : v->file->stride;
     struct ArrowError why = { "" };
     int equal = 1;
 
-    for (uint64_t at = 0, n; at < s->rows; at += n) {
-        n = LB_MIN(LB_MIN((uint64_t)ORC_STEP, s->rows - at), stride - at % stride);
+    LB_TRY(side_read(v, plain, stripe, at, n, err));
+    if (v->file->stride == 0)
+        return LB_OK;
+    LB_TRY(side_read(v, indexed, stripe, at, n, err));
+    const int code = ArrowArrayViewCompare(&plain->view, &indexed->view, NANOARROW_COMPARE_IDENTICAL, &equal, &why);
+    if (code != NANOARROW_OK)
+        return lb_fail_arrow(err, code, &why);
+    if (equal)
+        return LB_OK;
+    return lb_fail(err, LB_CORRUPT, (lb_where){ (int64_t)s->offset, (int64_t)(s->first_row + at), -1 },
+                   "the row index of stripe %llu leads to other values than stand there", (unsigned long long)stripe);
+}
+
+static lb_status verify_rows(const verify *v, verify_side *plain, verify_side *indexed, uint64_t stripe, lb_error *err)
+{
+    const uint64_t rows = v->file->stripes[stripe].rows, stride = v->file->stride == 0 ? UINT64_MAX : v->file->stride;
+    uint64_t step = ORC_STEP;
+
+    for (uint64_t at = 0, n; at < rows;) {
+        lb_error why = LB_ERROR_INIT;
+        n = LB_MIN(LB_MIN(step, rows - at), stride - at % stride);
         LB_TRY(lb_check_cancel(v->file->cx, err));
-        LB_TRY(side_read(v, plain, stripe, at, (size_t)n, err));
-        if (stride == UINT64_MAX)
-            continue;
-        LB_TRY(side_read(v, indexed, stripe, at, (size_t)n, err));
-        const int code = ArrowArrayViewCompare(&plain->view, &indexed->view, NANOARROW_COMPARE_IDENTICAL, &equal, &why);
-        if (code != NANOARROW_OK)
-            return lb_fail_arrow(err, code, &why);
-        if (!equal)
-            return lb_fail(err, LB_CORRUPT, (lb_where){ (int64_t)s->offset, (int64_t)(s->first_row + at), -1 },
-                           "the row index of stripe %llu leads to other values than stand there",
-                           (unsigned long long)stripe);
+        lb_status status = verify_step(v, plain, indexed, stripe, at, (size_t)n, &why);
+        if (status == LB_OK) {
+            at += n;
+        } else if ((plain->rows.build->too_long || indexed->rows.build->too_long) && step > 1) {
+            step = LB_MAX(LB_MIN(step, n) / 2, (uint64_t)1); /* long values: fewer at a time */
+        } else {
+            if (err != NULL && err->code == LB_OK)
+                *err = why;
+            return status;
+        }
     }
     return LB_OK;
 }

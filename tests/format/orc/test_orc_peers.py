@@ -257,6 +257,20 @@ def test_pyarrow_writes(tmp_path, codec, version):
         assert library.read(path, offset, limit).equals(whole.slice(offset, limit)), (offset, limit)
 
 
+def test_long_values(tmp_path):
+    """A file of a few kilobytes whose rows are far larger: they come in batches of as many as are sensible."""
+    words = ["x" * (1 << 20), "y" * (1 << 20)]
+    path = tmp_path / "x.orc"
+    write(path, "s:string,l:array<string>", [(words[i % 2], words if i % 10 == 0 else []) for i in range(120)],
+          dict_key_size_threshold=1.0)
+    assert path.stat().st_size < 100_000
+    table = Library().read(path)
+    assert table["s"].to_pylist() == [words[i % 2] for i in range(120)]
+    assert [len(v) for v in table["l"].to_pylist()] == [2 if i % 10 == 0 else 0 for i in range(120)]
+    assert max(chunk.nbytes for chunk in table["s"].chunks) <= 64 << 20
+    assert Library().read(path, 117, 5)["s"].to_pylist() == [words[i % 2] for i in range(117, 120)]
+
+
 def test_large_lists_of_nothing(tmp_path):
     """A value that claims more than its file could hold is refused, and at once."""
     path = tmp_path / "x.orc"
