@@ -72,7 +72,10 @@ static inline bool lb_proto_next(lb_proto *m, lb_proto_field *f)
         return false;
     const uint64_t key = lb_proto_varint(m);
     *f = (lb_proto_field){ .number = (uint32_t)(key >> 3), .wire = (lb_proto_wire)(key & 7) };
-    m->bad = m->bad || f->number == 0 || key >> 3 > UINT32_MAX;
+    if (m->bad || f->number == 0 || key >> 3 > UINT32_MAX) {
+        m->bad = true;
+        return false;
+    }
     if (f->wire == LB_PROTO_VARINT) {
         f->value = lb_proto_varint(m);
     } else if (f->wire == LB_PROTO_FIXED64) {

@@ -287,7 +287,7 @@ static lb_status file_stripe(orc_file *f, lb_str bytes, uint64_t end, orc_stripe
 
     while (lb_proto_next(&m, &field)) {
         uint64_t *const members[] = { &s->offset, &s->index, &s->data, &s->footer, &s->rows };
-        if (field.number <= LB_COUNT_OF(members))
+        if (field.number >= 1 && field.number <= LB_COUNT_OF(members))
             *members[field.number - 1] = field.value;
     }
     if (m.bad || !lb_add_u64(s->offset, s->index, &sum) || !lb_add_u64(sum, s->data, &sum) ||

@@ -473,7 +473,7 @@ static lb_status run_expand(orc_ints *r, rle_run *run, uint64_t *out, lb_error *
 
 lb_status orc_ints_read(orc_ints *r, int64_t *out, size_t n, lb_error *err)
 {
-    rle_run run;
+    rle_run run = { 0 };
 
     while (n != 0) {
         if (r->at == r->n) {
@@ -499,7 +499,7 @@ lb_status orc_ints_read(orc_ints *r, int64_t *out, size_t n, lb_error *err)
 
 lb_status orc_ints_skip(orc_ints *r, uint64_t n, lb_error *err)
 {
-    rle_run run;
+    rle_run run = { 0 };
 
     for (;;) {
         const size_t k = (size_t)LB_MIN(n, (uint64_t)(r->n - r->at));

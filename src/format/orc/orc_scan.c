@@ -17,7 +17,7 @@ typedef struct scan {
     const uint64_t *picked; /* rows wanted; NULL: a range */
     uint64_t at, end;       /* rows, or places in `picked` */
     uint64_t batch_rows;
-    uint64_t step;          /* rows decoded at a time at the most; halved where that was too much */
+    uint64_t step; /* rows decoded at a time at the most; halved where that was too much */
     bool no_columns;
 } scan;
 

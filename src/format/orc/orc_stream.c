@@ -107,8 +107,10 @@ static lb_status in_raw(orc_in *in, size_t size, const uint8_t **out, lb_error *
 
     if (in->next < in->raw_at || at > in->raw.size || size > in->raw.size - at) {
         const uint64_t left = in->size - in->next;
-        if (size > left)
-            return orc_in_fail(in, err, "a compressed chunk passes the end of its stream");
+        if (size > left) {
+            (void)orc_in_fail(in, err, "a compressed chunk passes the end of its stream");
+            return LB_CORRUPT;
+        }
         const size_t more = LB_MAX(in_ahead(in, left), size);
         in->raw.size = 0;
         LB_TRY(lb_buf_reserve(&in->raw, more, err));
