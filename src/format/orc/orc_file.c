@@ -52,6 +52,8 @@ lb_status orc_inflate(const orc_file *f, lb_str bytes, uint64_t at, uint64_t mos
         }
     }
     lb_codec_work_free(&work);
+    if (status == LB_CORRUPT && err != NULL && err->offset < 0)
+        err->offset = (int64_t)(at + bytes.size - left);
     return status;
 }
 

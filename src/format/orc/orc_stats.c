@@ -154,7 +154,36 @@ static bool stats_decimals(const orc_type *t, lb_str bytes, lb_arena *arena, lb_
     return true;
 }
 
-/* False also fills *out, which the caller clears. */
+/* What lies in the second before 1970 is read as the second behind it, so that a bound near there says little; in any zone this is
+ * within so many milliseconds of 1970. */
+#define STATS_NEAR_1970 INT64_C(100000000)
+
+/* Milliseconds by the writer's clock, and one more than the nanoseconds behind them: only newer writers give both. */
+static bool stats_timestamp(const stats_pair *p, unsigned millis, unsigned nanos, bool micros, int64_t *out)
+{
+    const int64_t v = lb_proto_zigzag(p->v[millis]), rest = (int64_t)p->v[nanos] - 1;
+
+    if (!p->has[millis] || !p->has[nanos] || rest < 0 || rest > 999999 || (v > -STATS_NEAR_1970 && v < STATS_NEAR_1970))
+        return false;
+    if (micros)
+        return rest % 1000 == 0 && !__builtin_mul_overflow(v, INT64_C(1000), out) &&
+               !__builtin_add_overflow(*out, rest / 1000, out);
+    return !__builtin_mul_overflow(v, INT64_C(1000000), out) && !__builtin_add_overflow(*out, rest, out);
+}
+
+static bool stats_timestamps(const orc_type *t, lb_str bytes, lb_colstat *out)
+{
+    stats_pair p;
+
+    if (!stats_pair_of(bytes, &p) || !stats_timestamp(&p, 3, 5, t->micros, &out->min_i) ||
+        !stats_timestamp(&p, 4, 6, t->micros, &out->max_i) || out->min_i > out->max_i)
+        return false;
+    out->has = LB_MIN_I | LB_MAX_I;
+    out->min_exact = out->max_exact = true;
+    return true;
+}
+
+/* False may also fill *out, which the caller clears. */
 static bool stats_bounds(const orc_type *t, const stats_message *m, lb_arena *arena, lb_colstat *out, lb_status *status,
                          lb_error *err)
 {
@@ -180,9 +209,9 @@ static bool stats_bounds(const orc_type *t, const stats_message *m, lb_arena *ar
         return stats_text(m->kinds[4], arena, out, status, err);
     case ORC_DECIMAL:
         return stats_decimals(t, m->kinds[6], arena, out, status, err);
-    case ORC_TIMESTAMP: /* milliseconds, cut */
+    case ORC_TIMESTAMP:
     case ORC_INSTANT:
-        return false;
+        return stats_timestamps(t, m->kinds[9], out);
     default:
         return true; /* without an order that counts */
     }

@@ -185,6 +185,11 @@ def test_writers_clock(tmp_path, zone):
     wall = [micros(v.astimezone(there).replace(tzinfo=utc)) * 1000 for v in instants]
     assert table["t"].cast(pa.int64()).to_pylist() == wall
     assert table["i"].cast(pa.int64()).to_pylist() == [micros(v) * 1000 for v in instants]
+    columns = {c["name"]: c for c in json.loads(command("stats", path, "--json"))["columns"]}
+    for name, values in (("t", wall), ("i", [micros(v) * 1000 for v in instants])):
+        for bound, value in (("min", min(values)), ("max", max(values))):
+            said = datetime.datetime.fromisoformat(columns[name][bound].replace("Z", "")).replace(tzinfo=utc)
+            assert micros(said) * 1000 == value, (name, bound)
 
 
 def test_far_timestamps_are_microseconds(tmp_path):
