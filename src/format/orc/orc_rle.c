@@ -373,12 +373,15 @@ static lb_status run_parse(orc_ints *r, rle_run *run, lb_error *err)
     orc_in *in = r->in;
 
     LB_TRY(orc_in_need(in, RLE_RUN_BYTES, err));
-    if (orc_in_left(in) == 0)
-        return orc_in_ends(in, err);
     *run = (rle_run){ 0 };
+    if (orc_in_left(in) == 0) {
+        (void)orc_in_ends(in, err);
+        return LB_CORRUPT;
+    }
     if (r->v2 ? run_parse_v2(r, run, in->at, in->end) : run_parse_v1(r, run, in->at, in->end))
         return LB_OK;
-    return orc_in_fail(in, err, "a run of integers is cut off or damaged");
+    (void)orc_in_fail(in, err, "a run of integers is cut off or damaged");
+    return LB_CORRUPT;
 }
 
 static void run_zigzag(uint64_t *v, size_t n)
@@ -473,7 +476,7 @@ static lb_status run_expand(orc_ints *r, rle_run *run, uint64_t *out, lb_error *
 
 lb_status orc_ints_read(orc_ints *r, int64_t *out, size_t n, lb_error *err)
 {
-    rle_run run = { 0 };
+    rle_run run;
 
     while (n != 0) {
         if (r->at == r->n) {
@@ -499,7 +502,7 @@ lb_status orc_ints_read(orc_ints *r, int64_t *out, size_t n, lb_error *err)
 
 lb_status orc_ints_skip(orc_ints *r, uint64_t n, lb_error *err)
 {
-    rle_run run = { 0 };
+    rle_run run;
 
     for (;;) {
         const size_t k = (size_t)LB_MIN(n, (uint64_t)(r->n - r->at));
