@@ -9,12 +9,13 @@
 #include "format/arrow/arrow_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/orc/orc_handlers.h"
 #include "lance/lance_format.h"
 
 static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,   &lb_format_psv,
                                              &lb_format_txt,    &lb_format_json,  &lb_format_jsonl,
                                              &lb_format_ndjson, &lb_format_arrow, &lb_format_arrow_stream,
-                                             &lb_format_lance };
+                                             &lb_format_orc,    &lb_format_lance };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -107,6 +108,7 @@ static const struct {
     { "Feather V1", "FEA1", "FEA1", 4, 4 },
     { "ZIP (perhaps a workbook)", "PK\x03\x04", "", 4, 0 },
     { "Avro", "Obj\x01", "", 4, 0 },
+    { "ORC", "ORC", "", 3, 0 },
     { "gzip", "\x1F\x8B\x08", "", 3, 0 },
     { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0 },
     { "bzip2", "BZh", "", 3, 0 },
@@ -118,7 +120,8 @@ static const struct {
     { "an old workbook (.xls)", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", 8, 0 },
 };
 
-/* Name of the format that the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow. */
+/* Name of the format that the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow; so is
+ * ORC's, which stands once more before the last byte. */
 static const char *handlers_magic(const lb_peek *peek)
 {
     for (size_t i = 0; i < LB_COUNT_OF(magics); i++) {
@@ -129,6 +132,9 @@ static const char *handlers_magic(const lb_peek *peek)
             continue;
         if (magics[i].head[0] == 'B' && (peek->head_size < 10 || memcmp(peek->head + 4, "1AY&SY", 6) != 0))
             continue;
+        if (magics[i].head_size == 3 && magics[i].head[0] == 'O' &&
+            (peek->tail_size < 4 || memcmp(peek->tail + peek->tail_size - 4, "ORC", 3) != 0))
+            continue;
         return magics[i].name;
     }
     return NULL;
@@ -138,8 +144,8 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" }, { "xlsx", "Excel" },          { "xls", "Excel" },
-    { "avro", "Avro" },       { "orc", "ORC" },    { "msgpack", "MessagePack" },
+    { "parquet", "Parquet" }, { "pq", "Parquet" }, { "xlsx", "Excel" },
+    { "xls", "Excel" },       { "avro", "Avro" },  { "msgpack", "MessagePack" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)

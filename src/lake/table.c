@@ -1070,6 +1070,8 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
         out->type = lb_arena_copy(&t->arena, (lb_str){ (const char *)words.data, words.size });
     lb_buf_free(&words);
     LB_TRY(status);
+    if (out->type == NULL)
+        return lb_arena_fail(&t->arena, err);
     LB_TRY(table_need_stats(t, err));
     if (column >= lb_unite_count(t->unite) || !lb_unite_stat(t->unite, column, &stat))
         return LB_OK;
