@@ -68,14 +68,13 @@ struct lb_parquet_node {
 /* Can values of the leaf become the Arrow type of its node? `UNSUPPORTED` names both. What can:
  *
  *     BOOLEAN     bool
- *     INT32       int8 … int32, uint8 … uint32, date32, time32[s, ms], decimal128/256, timestamp[s, ms, us, ns]
- *     INT64       int8 … int64, uint8 … uint64, time64, timestamp, duration, decimal128/256
+ *     INT32       int8 … int32, uint8 … uint32, date32, time32, decimal128/256
+ *     INT64       int64, uint64, time64, timestamp, duration, decimal128/256
  *     INT96       timestamp[ns]
  *     FLOAT       float
  *     DOUBLE      double
- *     BYTE_ARRAY  string, binary, their large and view forms, decimal128/256
- *     FIXED       fixed_size_binary of that width, string, binary, decimal128/256, half_float (2),
- *                 interval_month_day_nano (12)
+ *     BYTE_ARRAY  string, binary, decimal128/256
+ *     FIXED       fixed_size_binary of that width, decimal128/256, half_float (2), interval_month_day_nano (12)
  *     any         null: nothing is decoded but the levels
  *
  * Strings are handed on as they are: whether they are UTF-8 is not checked. */
@@ -89,7 +88,7 @@ lb_status lb_parquet_leaf_check(const lb_parquet_node *node, lb_error *err);
 typedef struct lb_parquet_place {
     uint64_t offset;    /* of its header, in the file */
     uint64_t length;    /* header and body */
-    uint64_t first_row; /* in the row group */
+    uint64_t first_row; /* in the row group: the first one that begins in it */
 } lb_parquet_place;
 
 typedef struct lb_parquet_plan {
@@ -103,6 +102,8 @@ typedef struct lb_parquet_plan {
     /* All data pages in order; n_places 0: not known, headers are walked. */
     size_t n_places;
     const lb_parquet_place *places;
+    bool
+        aligned; /* every page begins with a row, as an offset index promises; else a nested row may go on in the next page */
     /* Rows that are going to be asked for: how far it may read ahead. */
     uint64_t want_first, want_end;
     /* Bytes of the file that are in memory already: `held_size` of them from offset `held_at` on; NULL: none. They live as long
