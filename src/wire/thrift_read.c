@@ -11,6 +11,8 @@ typedef struct thrift_reader {
     lb_status status; /* the first failure; then nothing is left to read */
     bool compact;
     const uint8_t *kinds, *least;
+    lb_thrift_visit_fn visit;
+    void *user;
 } thrift_reader;
 
 typedef struct thrift_head {
@@ -274,12 +276,34 @@ static uint8_t *list_room(thrift_reader *r, uint64_t count, size_t size, lb_thri
     return items;
 }
 
-static void read_list(thrift_reader *r, const lb_thrift_type *item, lb_thrift_list *out, unsigned depth)
+/* One item after another in the same place. */
+static void visit_list(thrift_reader *r, const lb_thrift_type *type, uint64_t count, lb_thrift_list *out,
+                       unsigned depth)
 {
+    uint8_t *item = lb_arena_alloc(r->arena, 1, type->item->size);
+    if (item == NULL)
+        reader_stop(r, lb_arena_fail(r->arena, r->err));
+    for (; out->count < count && !r->in->bad; out->count++) {
+        if (out->count != 0)
+            memset(item, 0, type->item->size);
+        read_struct(r, type->item->record, item, depth + 1);
+        lb_status status = r->in->bad ? LB_OK : r->visit(r->user, type, item, r->err);
+        if (status != LB_OK)
+            reader_stop(r, status);
+    }
+}
+
+static void read_list(thrift_reader *r, const lb_thrift_type *type, lb_thrift_list *out, unsigned depth)
+{
+    const lb_thrift_type *item = type->item;
     thrift_head head = read_list_head(r);
     *out = (lb_thrift_list){ NULL, 0 };
     if (!list_fits(r, &head, item->kind))
         return;
+    if (type->visited) {
+        visit_list(r, type, head.count, out, depth);
+        return;
+    }
     uint8_t *at = list_room(r, head.count, item->size, out);
     for (size_t i = 0; at != NULL && i < out->count && !r->in->bad; i++, at += item->size)
         read_value(r, item, at, depth);
@@ -309,16 +333,27 @@ static void read_map(thrift_reader *r, const lb_thrift_struct *pair, lb_thrift_l
         memcpy(out, &thrift_value_, sizeof(type)); \
     } while (0)
 
+/* Without a table: the bytes. Depth is that of what holds the value. */
+static void read_bytes(thrift_reader *r, lb_thrift_kind kind, uint8_t *out, unsigned depth)
+{
+    const uint8_t *at = r->in->at;
+    skip_value(r, kind, depth);
+    if (!r->in->bad)
+        THRIFT_STORE(lb_str, ((lb_str){ (const char *)at, (size_t)(r->in->at - at) }));
+}
+
 static void read_parts(thrift_reader *r, const lb_thrift_type *type, uint8_t *out, unsigned depth)
 {
     if (!reader_deeper(r, depth))
         return;
-    if (type->kind == LB_THRIFT_STRUCT)
+    if (type->record == NULL && type->item == NULL)
+        read_bytes(r, type->kind, out, depth - 1);
+    else if (type->kind == LB_THRIFT_STRUCT)
         read_struct(r, type->record, out, depth);
     else if (type->kind == LB_THRIFT_MAP)
         read_map(r, type->record, (lb_thrift_list *)(void *)out, depth);
     else
-        read_list(r, type->item, (lb_thrift_list *)(void *)out, depth);
+        read_list(r, type, (lb_thrift_list *)(void *)out, depth);
 }
 
 static void read_value(thrift_reader *r, const lb_thrift_type *type, uint8_t *out, unsigned depth)
@@ -405,8 +440,8 @@ static void read_struct(thrift_reader *r, const lb_thrift_struct *type, uint8_t 
         check_required(r, type, has);
 }
 
-lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,
-                           void *out, lb_error *err)
+lb_status lb_thrift_decode_visit(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in,
+                                 lb_arena *arena, void *out, lb_thrift_visit_fn visit, void *user, lb_error *err)
 {
     bool compact = protocol == LB_THRIFT_COMPACT;
     thrift_reader r = { .in = in,
@@ -414,7 +449,9 @@ lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *
                         .err = err,
                         .compact = compact,
                         .kinds = compact ? lb_thrift_compact_kinds : lb_thrift_binary_kinds,
-                        .least = compact ? lb_thrift_compact_least : lb_thrift_binary_least };
+                        .least = compact ? lb_thrift_compact_least : lb_thrift_binary_least,
+                        .visit = visit,
+                        .user = user };
     read_struct(&r, type, out, 1);
     if (r.status != LB_OK) {
         in->bad = false;
@@ -423,4 +460,10 @@ lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *
     if (in->bad)
         return lb_fail(err, LB_CORRUPT, LB_AT(lb_cursor_offset(in)), "Thrift: the bytes end inside %s", type->name);
     return LB_OK;
+}
+
+lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,
+                           void *out, lb_error *err)
+{
+    return lb_thrift_decode_visit(protocol, type, in, arena, out, NULL, NULL, err);
 }
