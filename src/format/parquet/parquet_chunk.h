@@ -21,7 +21,6 @@ struct lb_parquet_chunk {
     lb_context *cx;
     lb_store *store;
     lb_parquet_plan plan;
-    bool check_all; /* verifying: nothing is passed over, and all that can be compared is */
 
     lb_buf window; /* bytes of the file from window_at on */
     uint64_t window_at;
