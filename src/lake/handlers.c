@@ -7,10 +7,12 @@
 #include "base/path.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/parquet/parquet_handlers.h"
 #include "lance/lance_format.h"
 
-static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
-                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance };
+static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,     &lb_format_psv,
+                                             &lb_format_txt,    &lb_format_json,    &lb_format_jsonl,
+                                             &lb_format_ndjson, &lb_format_parquet, &lb_format_lance };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -126,11 +128,19 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" },
-    { "arrow", "Arrow IPC" }, { "ipc", "Arrow IPC" },       { "arrows", "Arrow IPC" },
-    { "xlsx", "Excel" },      { "xls", "Excel" },           { "avro", "Avro" },
-    { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "gz", "gzip" },
-    { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },
+    { "feather", "Feather" },
+    { "arrow", "Arrow IPC" },
+    { "ipc", "Arrow IPC" },
+    { "arrows", "Arrow IPC" },
+    { "xlsx", "Excel" },
+    { "xls", "Excel" },
+    { "avro", "Avro" },
+    { "orc", "ORC" },
+    { "msgpack", "MessagePack" },
+    { "gz", "gzip" },
+    { "zst", "zstd" },
+    { "bz2", "bzip2" },
+    { "xz", "xz" },
     { "lz4", "lz4" },
 };
 
