@@ -166,7 +166,7 @@ typedef struct lb_parquet_page {
     uint32_t header_size;       /* bytes of the header */
     uint32_t stored_size, size; /* of the body in the file, and decompressed */
     uint64_t num_values;        /* nulls counted */
-    uint64_t first_row, n_rows; /* rows that begin in a data page; UNKNOWN: nested, v1 and not counted */
+    uint64_t first_row, n_rows; /* rows that begin in a data page; UNKNOWN: nested and not counted */
     bool has_crc;
 } lb_parquet_page;
 

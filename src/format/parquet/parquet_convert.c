@@ -238,7 +238,8 @@ lb_status lb_parquet_conversion_of(const lb_parquet_node *node, lb_parquet_conve
     if (code != NANOARROW_OK)
         return lb_fail_arrow(err, code, &arrow_error);
     *out = (lb_parquet_conversion){ .form = LB_PARQUET_WIDE, .stored = lb_parquet_width(node->leaf) };
-    out->type = view.type == NANOARROW_TYPE_TIMESTAMP ? "nanoseconds since 1970" : ArrowTypeString(view.type);
+    out->type = view.type == NANOARROW_TYPE_TIMESTAMP ? "INT96 as 64 bits of nanoseconds, which reach from 1677 to 2262"
+                                                      : ArrowTypeString(view.type);
     if (view.type == NANOARROW_TYPE_NA) {
         out->form = LB_PARQUET_NOTHING;
         return LB_OK;

@@ -109,7 +109,11 @@ static lb_status page_set_v2(const page_header *h, uint16_t max_rep, lb_parquet_
         return page_corrupt(out->page.offset, "levels are longer than the page", err);
     out->page.encoding = d->encoding;
     out->page.num_values = (uint64_t)d->num_values;
-    out->page.n_rows = (uint64_t)(max_rep == 0 ? d->num_values : d->num_rows);
+    /* Some writers say how many values there are in place of the rows: of nested columns that tells nothing. */
+    if (max_rep == 0)
+        out->page.n_rows = out->page.num_values;
+    else if (d->num_rows != d->num_values)
+        out->page.n_rows = (uint64_t)d->num_rows;
     out->def_size = (uint32_t)d->def_size;
     out->rep_size = (uint32_t)d->rep_size;
     out->compressed = (d->has & V2_HAS_COMPRESSED) == 0 || d->compressed;

@@ -6,7 +6,8 @@
 #include "format/parquet/parquet_column.h"
 
 typedef struct lb_parquet_page_head {
-    lb_parquet_page page; /* first_row and, of nested v1 pages, n_rows are left UNKNOWN */
+    lb_parquet_page
+        page; /* first_row is left UNKNOWN, and so is n_rows of nested pages where the header does not tell */
     uint32_t crc;
     int32_t def_encoding, rep_encoding; /* v1 */
     uint32_t def_size, rep_size;        /* v2: bytes of levels before the values */

@@ -226,8 +226,10 @@ lb_status lb_parquet_values_open(lb_parquet_values *v, const lb_parquet_leaf *le
 {
     static const char *const types[] = { "BOOLEAN", "INT32",  "INT64",      "INT96",
                                          "FLOAT",   "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY" };
+    static const uint8_t nothing[1];
     char room[32];
 
+    bytes = size == 0 ? nothing : bytes;
     if (!encoding_fits(leaf->physical, encoding))
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "values of type %s in %s", types[leaf->physical],
                        lb_parquet_encoding_name(encoding, room));
