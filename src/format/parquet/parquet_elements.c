@@ -60,7 +60,7 @@ static void elements_logical(lb_parquet_element *e, const lb_pqt_logical *l)
         e->text = l->has == LB_PQT_GEOMETRY ? l->geometry.crs : l->geography.crs;
 }
 
-/* A timestamp that has a converted type only may or may not be of UTC: old writers used it for both, so it is read as it stands. */
+/* A time that has a converted type only is one of UTC (LogicalTypes.md, "Timestamp", on compatibility). */
 static void elements_converted(lb_parquet_element *e, const lb_pqt_element *from)
 {
     static const struct {
@@ -76,8 +76,8 @@ static void elements_converted(lb_parquet_element *e, const lb_pqt_element *from
         [LB_PQT_C_DATE] = { LB_PARQUET_NOTE_DATE, 0, 0 },
         [LB_PQT_C_TIME_MILLIS] = { LB_PARQUET_NOTE_TIME, NANOARROW_TIME_UNIT_MILLI, 0 },
         [LB_PQT_C_TIME_MICROS] = { LB_PARQUET_NOTE_TIME, NANOARROW_TIME_UNIT_MICRO, 0 },
-        [LB_PQT_C_TIMESTAMP_MILLIS] = { LB_PARQUET_NOTE_TIMESTAMP, NANOARROW_TIME_UNIT_MILLI, 0 },
-        [LB_PQT_C_TIMESTAMP_MICROS] = { LB_PARQUET_NOTE_TIMESTAMP, NANOARROW_TIME_UNIT_MICRO, 0 },
+        [LB_PQT_C_TIMESTAMP_MILLIS] = { LB_PARQUET_NOTE_TIMESTAMP, NANOARROW_TIME_UNIT_MILLI, 1 },
+        [LB_PQT_C_TIMESTAMP_MICROS] = { LB_PARQUET_NOTE_TIMESTAMP, NANOARROW_TIME_UNIT_MICRO, 1 },
         [LB_PQT_C_UINT_8] = { LB_PARQUET_NOTE_INTEGER, 8, 0 },
         [LB_PQT_C_UINT_16] = { LB_PARQUET_NOTE_INTEGER, 16, 0 },
         [LB_PQT_C_UINT_32] = { LB_PARQUET_NOTE_INTEGER, 32, 0 },

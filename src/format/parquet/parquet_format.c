@@ -66,7 +66,7 @@ static lb_status parquet_open(const lb_format *format, lb_context *cx, lb_store 
     return LB_OK;
 }
 
-static const char *const parquet_extensions[] = { "parquet", "pq", "parq", NULL };
+static const char *const parquet_extensions[] = { "parquet", "pq", NULL };
 static const char *const parquet_options[] = { NULL };
 
 const lb_format lb_format_parquet = {

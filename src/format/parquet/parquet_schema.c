@@ -203,6 +203,8 @@ static lb_status schema_leaf_type(const schema_build *b, const lb_parquet_elemen
     else if (!schema_time(e, arrow, &code))
         code = schema_storage(e, arrow);
     LB_TRY(lb_fail_arrow(b->err, code, NULL));
+    if (simple == NANOARROW_TYPE_NA)
+        return lb_schema_set_meta(arrow, LB_META_DECLARED, LB_STR("true"), b->err);
     if (e->note == LB_PARQUET_NOTE_UUID && e->physical == LB_PARQUET_FIXED && e->type_length == 16)
         return lb_schema_set_meta(arrow, "ARROW:extension:name", LB_STR("arrow.uuid"), b->err);
     return schema_is_decimal(e) ? LB_OK : schema_annotate(b, e, arrow);

@@ -1,4 +1,5 @@
 /* What a map keeps of a Parquet file: row groups as blocks, column chunks, pages, statistics. */
+#include "base/utf8.h"
 #include "column/ipc.h"
 #include "format/parquet/parquet_reader.h"
 #include "format/parquet/parquet_stats.h"
@@ -58,6 +59,17 @@ static lb_status survey_blocks(const lb_reader *r, lb_arena *arena, lb_entry *ou
     return LB_OK;
 }
 
+/* A path that can stand in a map: what is not UTF-8 becomes '?'. */
+static char *survey_path(lb_arena *arena, lb_str path)
+{
+    char *out = lb_arena_copy(arena, path);
+    size_t good = 0;
+
+    while (out != NULL && (good += lb_utf8_valid_prefix((const uint8_t *)out + good, path.size - good)) < path.size)
+        out[good] = '?';
+    return out;
+}
+
 static lb_status survey_leaf_paths(const lb_parquet_footer *f, lb_arena *arena, lb_entry *out, lb_error *err)
 {
     lb_str *paths = lb_arena_alloc(arena, f->schema.n_leaves + 1, sizeof *paths);
@@ -66,7 +78,7 @@ static lb_status survey_leaf_paths(const lb_parquet_footer *f, lb_arena *arena, 
         return lb_arena_fail(arena, err);
     for (size_t i = 0; i < f->schema.n_leaves; i++) {
         lb_str path = f->schema.leaves[i].path;
-        paths[i] = (lb_str){ lb_arena_dup(arena, path.at, path.size), path.size };
+        paths[i] = (lb_str){ survey_path(arena, path), path.size };
         if (paths[i].at == NULL)
             return lb_arena_fail(arena, err);
     }
