@@ -324,9 +324,11 @@ static lb_status page_begin_v1(lb_parquet_chunk *c, const uint8_t *stored, lb_er
         at = c->body.data;
         end = at + c->body.size;
     }
-    if (leaf->max_rep != 0 && head->page.num_values != 0)
+    if (head->page.num_values == 0) /* whatever else is in it */
+        return lb_parquet_values_open(&c->values, leaf, LB_PARQUET_PLAIN, NULL, 0, 0, err);
+    if (leaf->max_rep != 0)
         LB_TRY(levels_v1(head, head->rep_encoding, leaf->max_rep, &at, end, &c->turned[0], &c->rep, err));
-    if (leaf->max_def != 0 && head->page.num_values != 0)
+    if (leaf->max_def != 0)
         LB_TRY(levels_v1(head, head->def_encoding, leaf->max_def, &at, end, &c->turned[1], &c->def, err));
     return lb_parquet_values_open(&c->values, leaf, head->page.encoding, at, (size_t)(end - at), head->page.num_values,
                                   err);
