@@ -121,7 +121,7 @@ static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *ent
 
     LB_TRY(splits_can_walk(w, file, entry, &walks, err));
     for (uint64_t i = 0; i < b->count; i++) {
-        uint64_t bytes = b->total_byte_size[i], first = b->first_byte[i];
+        uint64_t bytes = lb_blocks_bytes(b, i), first = b->first_byte[i];
         if (walks && bytes > w->s->target / 2 && b->row_count[i] > 1)
             LB_TRY(splits_records(w, file, b->first_row[i], b->row_count[i], err));
         else

@@ -169,6 +169,7 @@ static lb_status footer_group(footer_parse *p, const lb_pqt_group *g, lb_error *
     footer_sum(p, n, &group);
     if ((g->has & LB_PQT_G_COMPRESSED) != 0 && g->compressed_size > 0)
         group.compressed_size = (uint64_t)g->compressed_size;
+    group.compressed_size = LB_MIN(group.compressed_size, p->file_size - group.first_byte);
     group.total_byte_size = g->total_byte_size > 0 ? (uint64_t)g->total_byte_size : group.compressed_size;
     p->chunks += n;
     return lb_buf_append(&p->f->group_list, &group, sizeof group, err);

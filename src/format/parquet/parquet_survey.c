@@ -56,6 +56,7 @@ static lb_status survey_blocks(const lb_reader *r, lb_arena *arena, lb_entry *ou
             if (lb_parquet_footer_meta(f, g, i).offset_index_length != 0)
                 indexed[g / 8] |= (uint8_t)(1u << (g % 8));
     out->blocks.page_indexed = indexed;
+    out->blocks.packed = true;
     return LB_OK;
 }
 

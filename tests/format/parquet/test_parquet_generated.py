@@ -173,12 +173,6 @@ def write_file(r, table, path):
 
 # ---------------------------------------------------------------- comparing
 
-def has(type_, test):
-    if test(type_):
-        return True
-    return any(has(type_.field(i).type, test) for i in range(type_.num_fields))
-
-
 def check_same(got, want, what):
     assert got.num_rows == want.num_rows and got.column_names == want.column_names, what
     for name, a, b in zip(got.column_names, got.columns, want.columns):
@@ -208,8 +202,25 @@ def check_file(r, library, path, want, what, no_map=False):
             check_same(f.take(rows), want.take(rows), (what, "take", rows))
 
 
-def read_by_pyarrow(path):
-    return pq.ParquetFile(path, arrow_extensions_enabled=False).read()
+def plain(type_):
+    """The type that a file has for it, which no schema of Arrow's is in."""
+    if pa.types.is_dictionary(type_):
+        return type_.value_type
+    if pa.types.is_struct(type_):
+        return pa.struct([f.with_type(plain(f.type)) for f in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(plain(type_.key_type), type_.item_field.with_type(plain(type_.item_type)))
+    if type_.num_fields == 1:
+        return pa.list_(type_.value_field.with_type(plain(type_.value_type)))
+    return type_
+
+
+def read_by_pyarrow(path, table):
+    """What the file holds; a file that pyarrow wrote and cannot read holds what it was made of."""
+    try:
+        return pq.ParquetFile(path, arrow_extensions_enabled=False).read()
+    except pa.ArrowException:
+        return table.cast(pa.schema([f.with_type(plain(f.type)) for f in table.schema]))
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
@@ -219,9 +230,9 @@ def test_generated(tmp_path, seed):
     path = tmp_path / "a.parquet"
     try:
         options = write_file(r, table, path)
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid, OSError) as e:
+    except pa.ArrowException as e:
         pytest.skip(f"pyarrow writes no such file: {e}")
-    want, what = read_by_pyarrow(path), str(options)
+    want, what = read_by_pyarrow(path, table), str(options)
     for threads in (1, 3):
         check_file(r, Library(threads), path, want, what)
     for flags in ([], ["--pages"], ["--stats", "none"]):
