@@ -30,6 +30,7 @@ lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parque
     c->store = store;
     c->plan = *plan;
     c->next = plan->offset;
+    c->head.page.first_row = LB_PARQUET_UNKNOWN;
     c->last_wanted_byte = LB_MIN(chunk_last_byte(plan), plan->limit);
     lb_buf_init(&c->window, &cx->budget);
     lb_buf_init(&c->body, &cx->budget);
@@ -362,6 +363,36 @@ static bool is_dictionary(int32_t encoding)
     return encoding == LB_PARQUET_PLAIN_DICTIONARY || encoding == LB_PARQUET_RLE_DICTIONARY;
 }
 
+/* Values that go on from the last one of a page that was passed over, as old writers left them (PARQUET-246): decode what comes before
+ * from the beginning. */
+static lb_status chunk_replay(lb_parquet_chunk *c, lb_error *err)
+{
+    lb_parquet_plan plan = c->plan;
+    lb_parquet_chunk *before;
+    bool end = false;
+
+    plan.n_places = 0;
+    plan.want_first = 0;
+    LB_TRY(lb_parquet_chunk_open(c->cx, c->store, &plan, &before, err));
+    lb_status status = LB_OK;
+    while (status == LB_OK) {
+        uint64_t there = 0;
+        status = lb_parquet_chunk_levels(before, 0, &end, err);
+        if (status != LB_OK || end || before->head.page.offset >= c->head.page.offset)
+            break;
+        for (; before->block_at < before->block_size; before->block_at++) {
+            there += before->defs[before->block_at] == plan.leaf->max_def;
+            before->row += before->reps[before->block_at] == 0;
+        }
+        status = lb_parquet_values_skip(&before->values, there, err);
+    }
+    c->values.last.size = 0;
+    if (status == LB_OK)
+        status = lb_buf_append(&c->values.last, before->values.last.data, before->values.last.size, err);
+    lb_parquet_chunk_close(before);
+    return status;
+}
+
 lb_status lb_parquet_chunk_begin(lb_parquet_chunk *c, const lb_parquet_page_head *head, lb_error *err)
 {
     const uint8_t *stored;
@@ -376,9 +407,12 @@ lb_status lb_parquet_chunk_begin(lb_parquet_chunk *c, const lb_parquet_page_head
     lb_parquet_hybrid_init(&c->def, stored, 0, 0);
     lb_status status =
         head->page.kind == LB_PARQUET_DATA_PAGE ? page_begin_v1(c, stored, err) : page_begin_v2(c, stored, err);
-    if (status == LB_OK)
-        c->levels_left = head->page.num_values;
-    return status;
+    if (status != LB_OK)
+        return status;
+    c->levels_left = head->page.num_values;
+    const lb_parquet_values *v = &c->values;
+    const bool goes_on = v->kind == LB_PARQUET_V_DELTA_BYTES && v->prefixes.total != 0 && v->prefixes.last != 0;
+    return goes_on && c->passed && v->last.size == 0 ? chunk_replay(c, err) : LB_OK;
 }
 
 /* ---------------------------------------------------------------- the next page */
@@ -388,6 +422,13 @@ bool lb_parquet_chunk_ended(const lb_parquet_chunk *c)
     if (c->plan.n_places != 0)
         return c->place >= c->plan.n_places;
     return c->values_seen >= c->plan.num_values || c->next >= c->plan.limit;
+}
+
+/* Values are passed over without being decoded. */
+static void chunk_pass(lb_parquet_chunk *c)
+{
+    c->values.last.size = 0;
+    c->passed = true;
 }
 
 /* Give up the page at hand where the wanted row is in a later one. */
@@ -406,7 +447,8 @@ static void chunk_drop(lb_parquet_chunk *c, uint64_t wanted)
     }
     c->levels_left = 0;
     c->block_at = c->block_size;
-    c->values.last.size = 0;
+    c->head.page.n_rows = LB_PARQUET_UNKNOWN;
+    chunk_pass(c);
 }
 
 /* Places: the last page whose first row is not behind `wanted`, if it is further on. */
@@ -425,7 +467,8 @@ static void chunk_jump(lb_parquet_chunk *c, uint64_t wanted)
     if (low != c->place) {
         c->place = low;
         c->row = p->places[low].first_row;
-        c->values.last.size = 0;
+        c->head.page.n_rows = LB_PARQUET_UNKNOWN;
+        chunk_pass(c);
     }
     c->next = p->places[c->place].offset;
 }
@@ -463,6 +506,18 @@ static lb_status chunk_data_head(lb_parquet_chunk *c, lb_parquet_page_head *head
     }
 }
 
+lb_status lb_parquet_chunk_done(const lb_parquet_chunk *c, lb_error *err)
+{
+    const lb_parquet_page *page = &c->head.page;
+
+    if (c->plan.leaf->max_rep == 0 || page->first_row == LB_PARQUET_UNKNOWN || page->n_rows == LB_PARQUET_UNKNOWN ||
+        c->row - page->first_row == page->n_rows)
+        return LB_OK;
+    return lb_fail(err, LB_CORRUPT, LB_AT(page->offset),
+                   "%llu rows begin in the page, not the %llu that its header says",
+                   (unsigned long long)(c->row - page->first_row), (unsigned long long)page->n_rows);
+}
+
 /* One page on: passed over, or begun. */
 static lb_status chunk_step(lb_parquet_chunk *c, uint64_t wanted, bool *end, lb_error *err)
 {
@@ -480,7 +535,8 @@ static lb_status chunk_step(lb_parquet_chunk *c, uint64_t wanted, bool *end, lb_
     const bool rows_known = head.page.n_rows != LB_PARQUET_UNKNOWN;
     if (head.page.num_values == 0 || (rows_known && wanted >= c->row && head.page.n_rows <= wanted - c->row)) {
         c->row += rows_known ? head.page.n_rows : 0;
-        c->values.last.size = 0;
+        if (head.page.num_values != 0)
+            chunk_pass(c);
         return LB_OK;
     }
     return lb_parquet_chunk_begin(c, &head, err);
@@ -490,6 +546,10 @@ lb_status lb_parquet_chunk_page(lb_parquet_chunk *c, uint64_t wanted, bool *end,
 {
     *end = false;
     chunk_drop(c, wanted);
+    if (c->levels_left == 0) {
+        LB_TRY(lb_parquet_chunk_failed(c, lb_parquet_chunk_done(c, err), err));
+        c->head.page.n_rows = LB_PARQUET_UNKNOWN; /* pages that are passed over count rows too */
+    }
     while (c->levels_left == 0 && !*end) {
         *end = lb_parquet_chunk_ended(c);
         if (*end)

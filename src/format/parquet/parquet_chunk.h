@@ -32,6 +32,7 @@ struct lb_parquet_chunk {
     size_t place;         /* places known: the next one */
     uint64_t row;         /* rows that began before what comes next */
     uint64_t values_seen; /* in pages that were passed or begun */
+    bool passed;          /* values were passed over without decoding them */
 
     lb_parquet_page_head head; /* of the page at hand */
     uint64_t levels_left;      /* of its values, nulls counted, those not yet decoded to a level */
@@ -62,6 +63,9 @@ lb_status lb_parquet_chunk_dictionary_page(lb_parquet_chunk *c, const lb_parquet
 
 /* The dictionary in Arrow's form. Errors: CORRUPT: the chunk has none. */
 lb_status lb_parquet_chunk_dictionary(lb_parquet_chunk *c, const lb_parquet_conversion *conversion, lb_error *err);
+
+/* The page at hand was used up: did as many rows begin in it as its header says? Errors: CORRUPT. */
+lb_status lb_parquet_chunk_done(const lb_parquet_chunk *c, lb_error *err);
 
 /* Are there no further pages? */
 bool lb_parquet_chunk_ended(const lb_parquet_chunk *c);

@@ -693,7 +693,11 @@ static lb_status levels_run(lb_parquet_column *c, const pq_path *path, lb_parque
         left -= begun;
         LB_TRY(lb_parquet_chunk_failed(chunk, path_append(c, path, chunk, &levels, err), err));
     }
-    return left == 0 ? LB_OK : rows_missing(chunk, run->first + run->count - left, err);
+    if (left != 0)
+        return rows_missing(chunk, run->first + run->count - left, err);
+    if (chunk->block_at < chunk->block_size || chunk->levels_left != 0)
+        return LB_OK;
+    return lb_parquet_chunk_failed(chunk, lb_parquet_chunk_done(chunk, err), err);
 }
 
 /* ---------------------------------------------------------------- reading */
