@@ -303,7 +303,7 @@ static const uint8_t *pass_struct(const uint8_t *p, const uint8_t *end, unsigned
         if (byte == 0)
             return p;
         id += byte >> 4;
-        if (byte >> 4 == 0 || id > INT16_MAX)
+        if (byte >> 4 == 0 || (byte & 15u) == 0 || id > INT16_MAX)
             return NULL;
         if ((byte & 15u) > LB_THRIFT_COMPACT_FALSE) /* a bool is in its head */
             p = pass_value(p, end, byte & 15u, depth + 1);
@@ -656,7 +656,7 @@ static const uint8_t *quick_struct(const uint8_t *p, const uint8_t *end, const l
             return quick_has_required(type, has) ? p : NULL;
         }
         id += byte >> 4;
-        if (byte >> 4 == 0 || id > INT16_MAX)
+        if (byte >> 4 == 0 || number == 0 || id > INT16_MAX)
             return NULL;
         while (at < type->n_fields && type->fields[at].id < (int)id)
             at++;
