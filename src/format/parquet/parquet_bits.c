@@ -259,10 +259,16 @@ static bool hybrid_next(lb_parquet_hybrid *h)
     }
     while (h->left == 0) {
         uint64_t head;
-        if (!lb_parquet_varint(&h->at, h->end, &head))
+        bool good = lb_parquet_varint(&h->at, h->end, &head);
+        if (good && (head & 1) == 0)
+            good = hybrid_equal(h, head >> 1);
+        else if (good && head != 1)
+            good = hybrid_packed(h, head >> 1);
+        if (!good) { /* and so for ever */
+            h->at = h->end;
+            h->left = 0;
             return false;
-        if ((head & 1) != 0 ? head >> 1 != 0 && !hybrid_packed(h, head >> 1) : !hybrid_equal(h, head >> 1))
-            return false;
+        }
     }
     return true;
 }

@@ -434,7 +434,7 @@ static lb_status wide_values(lb_parquet_column *c, pq_field *f, lb_parquet_chunk
 
     if (!lb_mul_size(slots, f->as.width, &size))
         return lb_fail_nomem(err);
-    LB_TRY(lb_buf_reserve(&f->values, size, err));
+    LB_TRY(lb_buf_reserve(&f->values, size + 1, err)); /* never NULL */
     uint8_t *out = f->values.data + at;
     f->values.size += size;
     if (chunk->values.kind == LB_PARQUET_V_DICTIONARY)

@@ -8,9 +8,7 @@ typedef struct pages_walk {
     lb_parquet_depth depth;
     const lb_parquet_plan *plan; /* with the places that are to be compared */
     lb_parquet_conversion as;    /* as it is stored */
-    lb_buf values;
-    lb_parquet_strings strings;
-    size_t place; /* that the next data page has to have */
+    size_t place;                /* that the next data page has to have */
 } pages_walk;
 
 static lb_parquet_conversion conversion_stored(const lb_parquet_leaf *leaf)
@@ -25,24 +23,20 @@ static lb_parquet_conversion conversion_stored(const lb_parquet_leaf *leaf)
     return as;
 }
 
-/* Decode `n` <= PAGES_BLOCK values, and forget them. */
+/* Decode values as far as it takes to know that they are whole. */
 static lb_status walk_values(pages_walk *w, size_t n, lb_error *err)
 {
     lb_parquet_values *v = &w->chunk->values;
+    uint32_t indices[PAGES_BLOCK];
 
-    w->values.size = 0;
-    w->strings.data.size = w->strings.ends.size = 0;
-    if (v->kind == LB_PARQUET_V_DICTIONARY) {
-        uint32_t indices[PAGES_BLOCK];
-        LB_TRY(n == 0 ? LB_OK : lb_parquet_chunk_dictionary(w->chunk, &w->as, err));
-        return lb_parquet_values_indices(v, n, w->chunk->dictionary.count, indices, err);
+    if (v->kind != LB_PARQUET_V_DICTIONARY)
+        return lb_parquet_values_skip(v, n, err);
+    LB_TRY(lb_parquet_chunk_dictionary(w->chunk, &w->as, err));
+    for (size_t part; n != 0; n -= part) {
+        part = LB_MIN(n, (size_t)PAGES_BLOCK);
+        LB_TRY(lb_parquet_values_indices(v, part, w->chunk->dictionary.count, indices, err));
     }
-    if (w->as.form == LB_PARQUET_STRINGS)
-        return lb_parquet_values_strings(v, n, &w->strings, err);
-    LB_TRY(lb_buf_reserve(&w->values, n * (w->as.stored + 1) + 8, err));
-    if (w->as.form == LB_PARQUET_BITS)
-        return lb_parquet_values_bits(v, n, w->values.data, 0, err);
-    return lb_parquet_values_fixed(v, n, w->values.data, err);
+    return LB_OK;
 }
 
 static lb_status walk_block(pages_walk *w, uint64_t *rows, lb_error *err)
@@ -55,11 +49,7 @@ static lb_status walk_block(pages_walk *w, uint64_t *rows, lb_error *err)
         there += c->defs[i] == c->plan.leaf->max_def;
     }
     c->block_at = c->block_size;
-    for (size_t n; w->depth == LB_PARQUET_ALL && there != 0; there -= n) {
-        n = LB_MIN(there, (size_t)PAGES_BLOCK);
-        LB_TRY(walk_values(w, n, err));
-    }
-    return LB_OK;
+    return w->depth == LB_PARQUET_ALL && there != 0 ? walk_values(w, there, err) : LB_OK;
 }
 
 /* Decode a data page, and count the rows that begin in it. */
@@ -176,11 +166,7 @@ lb_status lb_parquet_pages(lb_context *cx, lb_store *store, const lb_parquet_pla
     walked.want_first = 0;
     walked.want_end = depth == LB_PARQUET_HEADERS ? 0 : plan->rows;
     LB_TRY(lb_parquet_chunk_open(cx, store, &walked, &w.chunk, err));
-    lb_buf_init(&w.values, &cx->budget);
-    lb_parquet_strings_init(&w.strings, &cx->budget);
     lb_status status = walk_all(&w, page, user, err);
     lb_parquet_chunk_close(w.chunk);
-    lb_buf_free(&w.values);
-    lb_parquet_strings_free(&w.strings);
     return status;
 }
