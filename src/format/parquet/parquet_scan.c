@@ -9,8 +9,10 @@
 #define SCAN_BATCH_ROWS 65536
 #define SCAN_BATCH_BYTES ((uint64_t)16 << 20)
 
-/* Below this, columns are not worth a thread each. */
+/* Columns are worth a thread each from so many rows on, and where so many bytes of a group are looked into for the first time: then a
+ * page of each has to be decompressed. */
 #define SCAN_PARALLEL_ROWS 4096
+#define SCAN_PARALLEL_BYTES ((uint64_t)1 << 20)
 
 /* Chunks up to this size are read together with their neighbours; gaps up to this are read over. */
 #define SCAN_SMALL_CHUNK ((uint64_t)512 << 10)
@@ -239,6 +241,16 @@ static lb_status scan_read_column(void *user, size_t i, lb_error *err)
                                   s->runs.size / sizeof(lb_parquet_run), &c->too_long, err);
 }
 
+/* Is there much in the open group? */
+static bool scan_is_heavy(const scan *s)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < s->n_leaves; i++)
+        bytes += s->plans[i].length;
+    return bytes >= SCAN_PARALLEL_BYTES;
+}
+
 /* Places from s->at to `stop` into the columns. */
 static lb_status scan_read(scan *s, uint64_t stop, lb_error *err)
 {
@@ -251,9 +263,10 @@ static lb_status scan_read(scan *s, uint64_t stop, lb_error *err)
         uint64_t next;
         if (group == SIZE_MAX || row - g->first_row >= g->rows)
             return lb_fail(err, LB_STALE, LB_NOWHERE, "row %llu lies in no row group", (unsigned long long)row);
+        const bool fresh = group != s->group;
         LB_TRY(scan_open_group(s, group, at, err));
         LB_TRY(scan_runs(s, g, at, stop, &next, err));
-        if (s->n_columns > 1 && next - at >= SCAN_PARALLEL_ROWS)
+        if (s->n_columns > 1 && (next - at >= SCAN_PARALLEL_ROWS || (fresh && scan_is_heavy(s))))
             LB_TRY(lb_run_jobs(s->r->cx, s->n_columns, scan_read_column, s, err));
         else
             for (size_t i = 0; i < s->n_columns; i++)
