@@ -75,6 +75,8 @@ static uint64_t chunk_worth(const lb_parquet_chunk *c, uint64_t offset, uint64_t
 {
     uint64_t worth = CHUNK_LEAST;
 
+    if (c->plan.scattered)
+        return c->plan.n_places != 0 ? size : LB_MAX(worth, size);
     if (c->plan.n_places != 0) {
         if (offset < c->last_wanted_byte)
             worth = LB_MIN(c->last_wanted_byte - offset, CHUNK_AHEAD);

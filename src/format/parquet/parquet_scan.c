@@ -149,6 +149,14 @@ static lb_status scan_hold_small(scan *s, lb_error *err)
 
 /* ---------------------------------------------------------------- opening a row group */
 
+/* Are `n` wanted rows so far apart in a chunk that what lies between is not worth reading? */
+static bool scan_is_scattered(const lb_parquet_plan *plan, uint64_t n)
+{
+    double share = (double)(plan->want_end - plan->want_first) / (double)LB_MAX(plan->rows, 1);
+
+    return n < plan->want_end - plan->want_first && (double)plan->length * share / (double)n > (double)SCAN_GAP;
+}
+
 /* For the rows from place `at` on. */
 static lb_status scan_open_group(scan *s, size_t group, uint64_t at, lb_error *err)
 {
@@ -163,6 +171,7 @@ static lb_status scan_open_group(scan *s, size_t group, uint64_t at, lb_error *e
         LB_TRY(lb_parquet_plan_of(s->r, group, s->leaves[i], &s->plans[i], err));
         s->plans[i].want_first = first;
         s->plans[i].want_end = end;
+        s->plans[i].scattered = scan_is_scattered(&s->plans[i], n);
     }
     if (n < g->rows)
         LB_TRY(lb_parquet_places(s->r, group, s->leaves, s->plans, s->n_leaves, &s->arena, err));
