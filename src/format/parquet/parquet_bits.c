@@ -313,7 +313,7 @@ bool lb_parquet_hybrid_numbers(lb_parquet_hybrid *h, size_t n, uint32_t *out)
         if (part == 0)
             return false;
         if (!equal)
-            lb_parquet_unpack32(h->run, h->run_size, h->width, h->given, part, out);
+            lb_parquet_unpack32(h->run, (size_t)(h->end - h->run), h->width, h->given, part, out);
         for (size_t i = 0; equal && i < part; i++)
             out[i] = value;
         hybrid_pass(h, part);
@@ -334,21 +334,70 @@ static bool levels_narrow(const uint32_t *in, size_t n, uint16_t max, uint16_t *
     return all <= max;
 }
 
+/* Eight levels of up to 8 bits lie in 8 bytes: the usual widths have loops of their own. */
+#define LEVELS_OF(w)                                                     \
+    for (size_t i = 0; i < groups; i++, from += (w), out += 8) {         \
+        const uint64_t eight = load64(from);                             \
+        for (unsigned k = 0; k < 8; k++)                                 \
+            out[k] = (uint16_t)(eight >> (k * (w)) & ((1u << (w)) - 1)); \
+    }
+
+static void levels_groups(const uint8_t *from, unsigned width, size_t groups, uint16_t *out)
+{
+    switch (width) {
+    case 1:
+        LEVELS_OF(1)
+        break;
+    case 2:
+        LEVELS_OF(2)
+        break;
+    case 3:
+        LEVELS_OF(3)
+        break;
+    default:
+        LEVELS_OF(width)
+    }
+}
+
+static bool levels_all(const uint16_t *levels, size_t n, uint16_t max)
+{
+    uint16_t all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all = levels[i] > all ? levels[i] : all;
+    return all <= max;
+}
+
+/* Some of the next `n` packed levels. *done of them. */
+static bool levels_packed(const lb_parquet_hybrid *h, size_t n, uint16_t max, uint16_t *out, size_t *done)
+{
+    uint32_t block[256];
+    const size_t at = (size_t)(h->given / 8) * h->width, size = (size_t)(h->end - h->run);
+
+    if (h->width <= 8 && h->given % 8 == 0 && n >= 8 && at + 8 <= size) {
+        const size_t groups = (size - at - 8) / h->width + 1;
+        *done = 8 * (groups < n / 8 ? groups : n / 8);
+        levels_groups(h->run + at, h->width, *done / 8, out);
+        return levels_all(out, *done, max);
+    }
+    *done = n < 256 ? n : 256;
+    if (h->given % 8 != 0 && *done > 8 - h->given % 8)
+        *done = 8 - (size_t)(h->given % 8);
+    lb_parquet_unpack32(h->run, size, h->width, h->given, *done, block);
+    return levels_narrow(block, *done, max, out);
+}
+
 bool lb_parquet_hybrid_levels(lb_parquet_hybrid *h, size_t n, uint16_t max, uint16_t *out)
 {
-    uint32_t block[256], value;
+    uint32_t value;
     bool equal;
 
     while (n != 0) {
         size_t part = (size_t)lb_parquet_hybrid_run(h, n, &equal, &value);
         if (part == 0 || (equal && value > max))
             return false;
-        if (!equal) {
-            part = part < 256 ? part : 256;
-            lb_parquet_unpack32(h->run, h->run_size, h->width, h->given, part, block);
-            if (!levels_narrow(block, part, max, out))
-                return false;
-        }
+        if (!equal && !levels_packed(h, part, max, out, &part))
+            return false;
         for (size_t i = 0; equal && i < part; i++)
             out[i] = (uint16_t)value;
         hybrid_pass(h, part);

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "base/cpu.h"
+
 #define COLUMN_BLOCK 1024
 
 typedef struct pq_field pq_field;
@@ -195,51 +197,114 @@ static size_t count_at_least(const uint16_t *levels, size_t n, uint16_t least)
     return count;
 }
 
-static inline bool is_slot(const pq_levels *l, size_t i, const lb_parquet_node *node)
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+static inline uint64_t mask16(const uint16_t *levels, __m128i least)
 {
-    return l->reps[i] <= node->rep && l->defs[i] >= node->slot_def;
+    const __m128i zero = _mm_setzero_si128();
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)levels);
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(levels + 8));
+    a = _mm_cmpeq_epi16(_mm_subs_epu16(least, a), zero);
+    b = _mm_cmpeq_epi16(_mm_subs_epu16(least, b), zero);
+    return (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b));
+}
+
+static inline size_t mask_wide(const uint16_t *levels, size_t n, uint16_t least, uint64_t *mask)
+{
+    const __m128i v = _mm_set1_epi16((short)least);
+    size_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        *mask |= mask16(levels + i, v) << i;
+    return i;
+}
+
+__attribute__((target("bmi2"))) static uint64_t bits_pick_bmi2(uint64_t bits, uint64_t from)
+{
+    return _pext_u64(bits, from);
+}
+#else
+static inline size_t mask_wide(const uint16_t *levels, size_t n, uint16_t least, uint64_t *mask)
+{
+    (void)levels;
+    (void)n;
+    (void)least;
+    (void)mask;
+    return 0;
+}
+#endif
+
+/* Bits of the next `n` <= 64 levels: are they at least this? */
+static inline uint64_t mask_at_least(const uint16_t *levels, size_t n, uint16_t least)
+{
+    uint64_t mask = 0;
+
+    for (size_t i = mask_wide(levels, n, least, &mask); i < n; i++)
+        mask |= (uint64_t)(levels[i] >= least) << i;
+    return mask;
+}
+
+/* Those of `bits` that `from` names, side by side. */
+static uint64_t bits_pick(uint64_t bits, uint64_t from)
+{
+    uint64_t out = 0;
+
+#if defined(__x86_64__)
+    if ((lb_cpu() & LB_CPU_AVX2) != 0) /* every processor with it has BMI2 */
+        return bits_pick_bmi2(bits, from);
+#endif
+    for (unsigned k = 0; from != 0; from &= from - 1)
+        out |= (bits >> __builtin_ctzll(from) & 1) << k++;
+    return out;
+}
+
+/* What 64 levels from `at` on say of a node: where its slots are, and which hold something. */
+typedef struct pq_masks {
+    size_t n;
+    uint64_t slots, valid;
+} pq_masks;
+
+static inline pq_masks masks_of(const pq_levels *l, size_t at, const lb_parquet_node *node)
+{
+    pq_masks m = { .n = LB_MIN(l->n - at, (size_t)64) };
+
+    m.slots = m.n == 64 ? UINT64_MAX : ((uint64_t)1 << m.n) - 1;
+    if (node->rep < l->max_rep)
+        m.slots &= ~mask_at_least(l->reps + at, m.n, (uint16_t)(node->rep + 1));
+    m.valid = m.slots & mask_at_least(l->defs + at, m.n, node->def);
+    if (node->slot_def != 0)
+        m.slots &= mask_at_least(l->defs + at, m.n, node->slot_def);
+    return m;
 }
 
 /* How many slots of the node these levels have, and how many hold something. */
 static void count_slots(const pq_levels *l, const lb_parquet_node *node, size_t *slots, size_t *valid)
 {
     *slots = *valid = 0;
-    if (node->rep >= l->max_rep) {
-        *slots = node->slot_def == 0 ? l->n : count_at_least(l->defs, l->n, node->slot_def);
-        *valid = count_at_least(l->defs, l->n, node->def);
-        return;
-    }
-    for (size_t i = 0; i < l->n; i++) {
-        *slots += is_slot(l, i, node);
-        *valid += l->reps[i] <= node->rep && l->defs[i] >= node->def;
+    for (size_t at = 0; at < l->n; at += 64) {
+        const pq_masks m = masks_of(l, at, node);
+        *slots += (size_t)__builtin_popcountll(m.slots);
+        *valid += (size_t)__builtin_popcountll(m.valid);
     }
 }
 
 /* Append the validity of the slots; the length is left to the caller. */
 static lb_status field_validity(pq_field *f, const pq_levels *l, size_t slots, size_t valid, lb_error *err)
 {
-    uint64_t at = f->length, word = 0;
+    uint64_t to = f->length;
 
     if (slots == valid)
         return bits_full(f, slots, err);
     LB_TRY(bits_begin(f, slots, err));
     f->nulls += slots - valid;
-    uint8_t *bits = f->bits.data;
-    unsigned have = at & 7;
-    at -= have;
-    word = have == 0 ? 0 : bits[at >> 3] & ((1u << have) - 1);
-    for (size_t i = 0; i < l->n; i++) {
-        if (!is_slot(l, i, f->node))
-            continue;
-        word |= (uint64_t)(l->defs[i] >= f->node->def) << have;
-        if (++have == 64) {
-            memcpy(bits + (at >> 3), &word, 8);
-            at += 64;
-            have = 0;
-            word = 0;
-        }
+    for (size_t at = 0; at < l->n; at += 64) {
+        const pq_masks m = masks_of(l, at, f->node);
+        const uint64_t picked = m.slots == UINT64_MAX ? m.valid : bits_pick(m.valid, m.slots);
+        const unsigned count = (unsigned)__builtin_popcountll(m.slots);
+        lb_bits_copy(f->bits.data, to, (const uint8_t *)&picked, 0, count);
+        to += count;
     }
-    memcpy(bits + (at >> 3), &word, (have + 7) / 8);
     return LB_OK;
 }
 
@@ -582,17 +647,22 @@ static lb_status flat_run(lb_parquet_column *c, pq_field *f, lb_parquet_chunk *c
 static lb_status field_list(pq_field *f, const pq_levels *l, size_t slots, lb_error *err)
 {
     const lb_parquet_node *node = f->node;
-    const uint16_t item_rep = (uint16_t)(node->rep + 1);
     uint64_t items = f->items;
 
     LB_TRY(lb_buf_reserve(&f->offsets, (slots + 1) * sizeof(int32_t), err));
     if (items + l->n > INT32_MAX)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a column has more than 2^31 items in one batch");
     int32_t *out = (int32_t *)(void *)(f->offsets.data + f->offsets.size);
-    for (size_t i = 0; i < l->n; i++) {
-        *out = (int32_t)items;
-        out += is_slot(l, i, node);
-        items += l->reps[i] <= item_rep && l->defs[i] >= node->item_def;
+    for (size_t at = 0; at < l->n; at += 64) {
+        const pq_masks m = masks_of(l, at, node);
+        uint64_t has = mask_at_least(l->defs + at, m.n, node->item_def);
+        if (node->rep + 1 < l->max_rep)
+            has &= ~mask_at_least(l->reps + at, m.n, (uint16_t)(node->rep + 2));
+        for (uint64_t left = m.slots; left != 0; left &= left - 1) {
+            const uint64_t before = has & ((left & -left) - 1);
+            *out++ = (int32_t)(items + (uint64_t)__builtin_popcountll(before));
+        }
+        items += (uint64_t)__builtin_popcountll(has);
     }
     f->items = items;
     f->offsets.size += slots * sizeof(int32_t);
@@ -631,6 +701,10 @@ static size_t block_rows(const lb_parquet_chunk *chunk, uint64_t rows, uint64_t 
         *begun = LB_MIN(rows, n);
         return (size_t)*begun;
     }
+    *begun = n - count_at_least(reps, n, 1);
+    if (*begun <= rows)
+        return n;
+    *begun = 0;
     for (size_t i = 0; i < n; i++) {
         if (reps[i] == 0 && *begun == rows)
             return i;

@@ -524,16 +524,58 @@ static lb_status length_strings(lb_parquet_values *v, size_t n, lb_parquet_strin
     return LB_OK;
 }
 
+/* Lengths of the next `n` <= VALUES_BLOCK values, of which the first goes on from one of `before` bytes; *sum: of all together. */
+static bool bytes_lengths(lb_parquet_values *v, size_t n, uint64_t before, uint64_t *prefixes, uint64_t *suffixes,
+                          uint64_t *sum)
+{
+    uint64_t left = (uint64_t)(v->end - v->at);
+
+    *sum = 0;
+    if (!lb_parquet_delta_numbers(&v->prefixes, n, prefixes) || !lb_parquet_delta_numbers(&v->delta, n, suffixes))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (prefixes[i] > before || suffixes[i] > left)
+            return false;
+        before = prefixes[i] + suffixes[i];
+        left -= suffixes[i];
+        *sum += before;
+    }
+    return true;
+}
+
+/* Each value is made of the one before, which stands in `out` already. */
+static lb_status bytes_block(lb_parquet_values *v, size_t n, lb_parquet_strings *out, lb_error *err)
+{
+    uint64_t prefixes[VALUES_BLOCK], suffixes[VALUES_BLOCK], sum;
+
+    if (!bytes_lengths(v, n, v->last.size, prefixes, suffixes, &sum))
+        return values_end(err);
+    LB_TRY(lb_parquet_strings_reserve(out, n, (size_t)sum, err));
+    int32_t *ends = (int32_t *)(void *)(out->ends.data + out->ends.size);
+    uint8_t *to = out->data.data + out->data.size;
+    const uint8_t *before = v->last.data;
+    for (size_t i = 0; i < n; i++) {
+        const size_t prefix = (size_t)prefixes[i], suffix = (size_t)suffixes[i];
+        if (prefix != 0)
+            memcpy(to, before, prefix);
+        lb_parquet_copy(to + prefix, v->at, suffix, v->end - v->at >= 16);
+        before = to;
+        to += prefix + suffix;
+        v->at += suffix;
+        ends[i] = (int32_t)(to - out->data.data);
+    }
+    v->last.size = 0;
+    LB_TRY(lb_buf_append(&v->last, before, (size_t)(to - before), err));
+    out->data.size = (size_t)(to - out->data.data);
+    out->ends.size += n * sizeof *ends;
+    return LB_OK;
+}
+
 static lb_status bytes_strings(lb_parquet_values *v, size_t n, lb_parquet_strings *out, lb_error *err)
 {
     LB_TRY(lb_parquet_strings_reserve(out, n, 0, err));
-    for (size_t i = 0; i < n; i++) {
-        LB_TRY(bytes_value(v, err));
-        LB_TRY(lb_parquet_strings_reserve(out, 1, v->last.size, err));
-        lb_buf_put(&out->data, v->last.data, v->last.size);
-        int32_t end = (int32_t)out->data.size;
-        lb_buf_put(&out->ends, &end, sizeof end);
-    }
+    for (size_t at = 0; at < n; at += VALUES_BLOCK)
+        LB_TRY(bytes_block(v, LB_MIN(n - at, (size_t)VALUES_BLOCK), out, err));
     return LB_OK;
 }
 
@@ -576,6 +618,24 @@ static bool skip_lengths(lb_parquet_values *v, uint64_t n)
             return false;
     }
     return true;
+}
+
+/* The last value has to be known: the next one goes on from it. */
+static lb_status skip_bytes(lb_parquet_values *v, uint64_t n, lb_error *err)
+{
+    uint64_t prefixes[VALUES_BLOCK], suffixes[VALUES_BLOCK], sum;
+
+    for (uint64_t part; n != 0; n -= part) {
+        part = LB_MIN(n, (uint64_t)VALUES_BLOCK);
+        if (!bytes_lengths(v, (size_t)part, v->last.size, prefixes, suffixes, &sum))
+            return values_end(err);
+        for (uint64_t i = 0; i < part; i++) {
+            v->last.size = (size_t)prefixes[i];
+            LB_TRY(lb_buf_append(&v->last, v->at, (size_t)suffixes[i], err));
+            v->at += suffixes[i];
+        }
+    }
+    return LB_OK;
 }
 
 static bool skip_plain(lb_parquet_values *v, uint64_t n)
@@ -624,9 +684,7 @@ lb_status lb_parquet_values_skip(lb_parquet_values *v, uint64_t n, lb_error *err
         good = skip_lengths(v, n);
         break;
     case LB_PARQUET_V_DELTA_BYTES:
-        for (; n != 0; n--)
-            LB_TRY(bytes_value(v, err));
-        break;
+        return skip_bytes(v, n, err);
     }
     return good ? LB_OK : values_end(err);
 }
