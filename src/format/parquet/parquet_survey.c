@@ -88,7 +88,9 @@ static lb_status survey_leaf_paths(const lb_parquet_footer *f, lb_arena *arena, 
     return LB_OK;
 }
 
-static lb_status survey_chunks(const lb_parquet_footer *f, lb_arena *arena, lb_entry *out, lb_error *err)
+/* `nulls_too`: their statistics are looked at, which a read alone has no use for. */
+static lb_status survey_chunks(const lb_parquet_footer *f, bool nulls_too, lb_arena *arena, lb_entry *out,
+                               lb_error *err)
 {
     const size_t leaves = f->schema.n_leaves, n = f->n_groups * leaves;
     uint64_t *offset = lb_arena_alloc(arena, n + 1, sizeof *offset),
@@ -101,7 +103,9 @@ static lb_status survey_chunks(const lb_parquet_footer *f, lb_arena *arena, lb_e
         const lb_parquet_meta m = lb_parquet_footer_meta(f, i / leaves, i % leaves);
         offset[i] = m.offset;
         length[i] = m.length;
-        LB_TRY(lb_parquet_null_count(&m, &f->schema.leaves[i % leaves], &nulls[i], err));
+        nulls[i] = UINT64_MAX;
+        if (nulls_too)
+            LB_TRY(lb_parquet_null_count(&m, &f->schema.leaves[i % leaves], &nulls[i], err));
     }
     out->chunks = (lb_chunks){ .count = n, .offset = offset, .length = length, .null_count = nulls };
     return survey_leaf_paths(f, arena, out, err);
@@ -195,7 +199,7 @@ lb_status lb_parquet_survey(lb_reader *r, const lb_survey_options *o, lb_arena *
     out->total_rows = r->footer.rows;
     LB_TRY(survey_schema(r, arena, out, err));
     LB_TRY(survey_blocks(r, arena, out, err));
-    LB_TRY(survey_chunks(&r->footer, arena, out, err));
+    LB_TRY(survey_chunks(&r->footer, o->keep_state, arena, out, err));
     LB_TRY(lb_parquet_footer_keep(&r->footer, arena, &out->open_state, err));
     if (o->pages)
         LB_TRY(survey_pages_of(r, arena, out, err));
