@@ -134,6 +134,8 @@ lb_status lb_parquet_chunk_head(lb_parquet_chunk *c, lb_parquet_page_head *out, 
     const uint64_t rest = c->next > c->plan.limit ? 0 : c->plan.limit - c->next;
     uint64_t size = LB_MIN(rest, 64), have;
 
+    if (c->plan.n_places != 0 && c->next < c->last_wanted_byte)
+        size = LB_MIN(size, c->last_wanted_byte - c->next);
     for (;;) {
         const uint8_t *bytes;
         lb_error failure = { .code = LB_OK };
