@@ -79,19 +79,20 @@ class File:
     def __exit__(self, *_):
         self.library.lib.lb_close(self.table)
 
-    def pull(self, call, request):
+    def pull(self, call, request, check=True):
         stream = Stream()
         self.library.call(call, self.table, ctypes.byref(request), ctypes.byref(stream))
         table = pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()
-        table.validate(full=True)
+        if check:
+            table.validate(full=True)
         return table
 
-    def slice(self, offset=0, limit=2**64 - 1, columns=None):
+    def slice(self, offset=0, limit=2**64 - 1, columns=None, check=True):
         names = names_of(columns)
         return self.pull("lb_table_slice", Slice(struct_size=ctypes.sizeof(Slice), offset=offset, limit=limit,
-                                                 columns=ctypes.cast(names, ctypes.c_void_p)))
+                                                 columns=ctypes.cast(names, ctypes.c_void_p)), check)
 
-    def take(self, rows, columns=None):
+    def take(self, rows, columns=None, check=True):
         names, rows = names_of(columns), (ctypes.c_uint64 * len(rows))(*rows)
         return self.pull("lb_table_take", Take(struct_size=ctypes.sizeof(Take), rows=ctypes.cast(rows, ctypes.c_void_p),
-                                               count=len(rows), columns=ctypes.cast(names, ctypes.c_void_p)))
+                                               count=len(rows), columns=ctypes.cast(names, ctypes.c_void_p)), check)
