@@ -37,7 +37,7 @@ lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parque
     lb_buf_init(&c->turned[0], &cx->budget);
     lb_buf_init(&c->turned[1], &cx->budget);
     lb_buf_init(&c->dictionary.bytes, &cx->budget);
-    lb_parquet_strings_init(&c->dictionary.strings, &cx->budget);
+    lb_buf_init(&c->dictionary.spans, &cx->budget);
     lb_parquet_values_init(&c->values, &cx->budget);
     *out = c;
     return LB_OK;
@@ -52,7 +52,7 @@ void lb_parquet_chunk_close(lb_parquet_chunk *c)
     lb_buf_free(&c->turned[0]);
     lb_buf_free(&c->turned[1]);
     lb_buf_free(&c->dictionary.bytes);
-    lb_parquet_strings_free(&c->dictionary.strings);
+    lb_buf_free(&c->dictionary.spans);
     lb_parquet_values_free(&c->values);
     lb_codec_work_free(&c->work);
     free(c);
@@ -166,12 +166,15 @@ static lb_status page_stored(lb_parquet_chunk *c, const lb_parquet_page_head *he
     return lb_parquet_page_check(head, *out, err);
 }
 
-/* Decompress into `out`; a size is believed at once only where the bytes could give it. */
+/* Decompress into `out`. A size is believed at once where the bytes could well give it, or where it is little for the memory there is;
+ * else the output grows as it comes. */
 static lb_status page_unpack(lb_parquet_chunk *c, const uint8_t *bytes, size_t stored, size_t size, lb_buf *out,
                              lb_error *err)
 {
+    const uint64_t little = LB_MAX((uint64_t)4 << 20, c->cx->budget.limit / 8);
+
     out->size = 0;
-    if (size > ((size_t)4 << 20) && size / 64 > stored) {
+    if (size > little && size / 64 > stored) {
         LB_TRY(lb_codec_decode_append(c->plan.codec, &c->work, bytes, stored, size, out, err));
         if (out->size != size)
             return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a page gives %zu bytes, not the %zu of its header", out->size,
@@ -198,35 +201,43 @@ lb_status lb_parquet_chunk_dictionary_page(lb_parquet_chunk *c, const lb_parquet
                        (int)head->page.encoding);
     LB_TRY(page_stored(c, head, &bytes, err));
     d->bytes.size = 0;
-    if (c->plan.codec == LB_CODEC_NONE)
-        LB_TRY(lb_buf_append(&d->bytes, bytes, head->page.stored_size, err));
-    else if (head->page.stored_size != 0)
+    LB_TRY(lb_buf_reserve(&d->bytes, CHUNK_SLACK, err));
+    if (c->plan.codec == LB_CODEC_NONE) {
+        LB_TRY(lb_buf_reserve(&d->bytes, head->page.stored_size + (size_t)CHUNK_SLACK, err));
+        lb_buf_put(&d->bytes, bytes, head->page.stored_size);
+    } else if (head->page.stored_size != 0) {
         LB_TRY(page_unpack(c, bytes, head->page.stored_size, head->page.size, &d->bytes, err));
+    }
     d->there = true;
     d->count = (uint32_t)head->page.num_values;
     return LB_OK;
 }
 
-static lb_status dictionary_wide(lb_parquet_dictionary *d, lb_parquet_values *v, const lb_parquet_conversion *as,
+/* Decimals of their own lengths. */
+static lb_status dictionary_of_strings(const lb_parquet_dictionary *d, lb_parquet_values *v,
+                                       const lb_parquet_conversion *as, lb_buf *out, lb_error *err)
+{
+    lb_parquet_strings strings;
+
+    lb_parquet_strings_init(&strings, out->budget);
+    lb_status status = lb_parquet_values_strings(v, d->count, &strings, err);
+    if (status == LB_OK)
+        status = lb_buf_reserve(out, d->count * as->width + CHUNK_SLACK, err);
+    if (status == LB_OK)
+        status = lb_parquet_convert_strings(as, &strings, out->data, err);
+    lb_parquet_strings_free(&strings);
+    return status;
+}
+
+static lb_status dictionary_wide(const lb_parquet_dictionary *d, lb_parquet_values *v, const lb_parquet_conversion *as,
                                  lb_buf *out, lb_error *err)
 {
-    size_t size;
-
-    if (as->stored == 0) {
-        lb_status status = lb_parquet_values_strings(v, d->count, &d->strings, err);
-        if (status == LB_OK && !lb_mul_size(d->count, as->width, &size))
-            status = lb_fail_nomem(err);
-        if (status == LB_OK)
-            status = lb_buf_reserve(out, size + CHUNK_SLACK, err);
-        if (status == LB_OK)
-            status = lb_parquet_convert_strings(as, &d->strings, out->data, err);
-        return status;
-    }
     const uint8_t *plain;
+
+    if (as->stored == 0)
+        return dictionary_of_strings(d, v, as, out, err);
     LB_TRY(lb_parquet_values_lend(v, d->count, &plain, err));
-    if (!lb_mul_size(d->count, as->width, &size))
-        return lb_fail_nomem(err);
-    LB_TRY(lb_buf_reserve(out, size + CHUNK_SLACK, err));
+    LB_TRY(lb_buf_reserve(out, d->count * as->width + CHUNK_SLACK, err));
     return lb_parquet_convert(as, plain, d->count, out->data, err);
 }
 
@@ -244,13 +255,14 @@ lb_status lb_parquet_chunk_dictionary(lb_parquet_chunk *c, const lb_parquet_conv
     lb_parquet_values_init(&v, &c->cx->budget);
     lb_status status =
         lb_parquet_values_open(&v, c->plan.leaf, LB_PARQUET_PLAIN, d->bytes.data, d->bytes.size, d->count, err);
-    if (status == LB_OK && as->form == LB_PARQUET_STRINGS)
-        status = lb_parquet_values_strings(&v, d->count, &d->strings, err);
-    else if (status == LB_OK)
+    if (status == LB_OK && as->form == LB_PARQUET_STRINGS) {
+        status = lb_parquet_values_spans(&v, d->count, &d->spans, err);
+    } else if (status == LB_OK) {
         status = dictionary_wide(d, &v, as, &out, err);
+        lb_buf_free(&d->bytes);
+        d->bytes = out;
+    }
     lb_parquet_values_free(&v);
-    lb_buf_free(&d->bytes);
-    d->bytes = out;
     d->converted = status == LB_OK;
     return status;
 }

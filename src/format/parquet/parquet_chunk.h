@@ -9,12 +9,11 @@
 
 /* The values of a dictionary page, brought to the Arrow type. */
 typedef struct lb_parquet_dictionary {
-    bool there;     /* a page of it was seen and read */
-    bool converted; /* `bytes` hold Arrow values, or `strings` do; before, the page's own bytes */
+    bool there; /* a page of it was seen and read */
+    bool
+        converted; /* `bytes` hold Arrow values, or `spans` say where in them strings are; before, the page's own bytes */
     uint32_t count;
-    int32_t encoding;
-    lb_buf bytes;
-    lb_parquet_strings strings;
+    lb_buf bytes, spans;
 } lb_parquet_dictionary;
 
 struct lb_parquet_chunk {

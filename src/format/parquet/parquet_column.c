@@ -432,23 +432,21 @@ static lb_status dictionary_wide(pq_field *f, lb_parquet_chunk *chunk, size_t n,
     return LB_OK;
 }
 
-static lb_status strings_pick(const lb_parquet_strings *from, const uint32_t *indices, size_t n,
+static lb_status strings_pick(const lb_parquet_dictionary *from, const uint32_t *indices, size_t n,
                               lb_parquet_strings *out, lb_error *err)
 {
-    const int32_t *ends = (const int32_t *)(const void *)from->ends.data;
-    const uint8_t *bytes = from->data.data;
+    const lb_parquet_span *spans = (const lb_parquet_span *)(const void *)from->spans.data;
     size_t sum = 0;
 
     for (size_t i = 0; i < n; i++)
-        sum += (size_t)(ends[indices[i] + 1] - ends[indices[i]]);
+        sum += spans[indices[i]].size;
     LB_TRY(lb_parquet_strings_reserve(out, n, sum, err));
     int32_t *to = (int32_t *)(void *)(out->ends.data + out->ends.size);
     size_t end = out->data.size;
     for (size_t i = 0; i < n; i++) {
-        const int32_t first = ends[indices[i]];
-        const size_t size = (size_t)(ends[indices[i] + 1] - first);
-        lb_parquet_copy(out->data.data + end, bytes + first, size, true);
-        end += size;
+        const lb_parquet_span span = spans[indices[i]];
+        lb_parquet_copy(out->data.data + end, from->bytes.data + span.first, span.size, true);
+        end += span.size;
         to[i] = (int32_t)end;
     }
     out->data.size = end;
@@ -464,7 +462,7 @@ static lb_status dictionary_strings(pq_field *f, lb_parquet_chunk *chunk, size_t
     for (size_t at = 0; at < n; at += COLUMN_BLOCK) {
         const size_t part = LB_MIN(n - at, (size_t)COLUMN_BLOCK);
         LB_TRY(lb_parquet_values_indices(&chunk->values, part, chunk->dictionary.count, indices, err));
-        LB_TRY(strings_pick(&chunk->dictionary.strings, indices, part, &f->strings, err));
+        LB_TRY(strings_pick(&chunk->dictionary, indices, part, &f->strings, err));
     }
     return LB_OK;
 }

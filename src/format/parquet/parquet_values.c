@@ -485,6 +485,23 @@ static lb_status plain_strings(lb_parquet_values *v, size_t n, lb_parquet_string
     return LB_OK;
 }
 
+lb_status lb_parquet_values_spans(lb_parquet_values *v, size_t n, lb_buf *out, lb_error *err)
+{
+    const uint8_t *base = v->at;
+
+    out->size = 0;
+    if (plain_end(v, n) == NULL)
+        return values_end(err);
+    LB_TRY(lb_buf_reserve(out, (n + 1) * sizeof(lb_parquet_span), err));
+    lb_parquet_span *spans = (lb_parquet_span *)(void *)out->data;
+    for (size_t i = 0; i < n; i++) {
+        spans[i] = (lb_parquet_span){ (uint32_t)(v->at + 4 - base), length_at(v->at) };
+        v->at += 4 + (size_t)spans[i].size;
+    }
+    out->size = n * sizeof *spans;
+    return LB_OK;
+}
+
 /* Lengths of the next `n` <= VALUES_BLOCK values, and their sum, which lies inside. */
 static bool lengths_next(lb_parquet_values *v, size_t n, uint64_t *lengths, size_t *sum)
 {

@@ -27,6 +27,11 @@ typedef struct lb_parquet_strings {
     bool too_long; /* an append failed because 32 bits do not hold the end */
 } lb_parquet_strings;
 
+/* A value inside other bytes. */
+typedef struct lb_parquet_span {
+    uint32_t first, size;
+} lb_parquet_span;
+
 void lb_parquet_strings_init(lb_parquet_strings *s, lb_budget *budget);
 void lb_parquet_strings_free(lb_parquet_strings *s);
 
@@ -109,6 +114,8 @@ lb_status lb_parquet_values_lend(lb_parquet_values *v, size_t n, const uint8_t *
 lb_status lb_parquet_values_bits(lb_parquet_values *v, uint64_t n, uint8_t *bits, uint64_t first, lb_error *err);
 /* Arrays of bytes, appended. */
 lb_status lb_parquet_values_strings(lb_parquet_values *v, size_t n, lb_parquet_strings *out, lb_error *err);
+/* Arrays of bytes in PLAIN: where they stand in the page's values, of which `v` has given none yet. */
+lb_status lb_parquet_values_spans(lb_parquet_values *v, size_t n, lb_buf *out, lb_error *err);
 /* DICTIONARY: indices, each below `count`. */
 lb_status lb_parquet_values_indices(lb_parquet_values *v, size_t n, uint32_t count, uint32_t *out, lb_error *err);
 
