@@ -1,5 +1,5 @@
-/* Runs of numbers: whatever the bytes are, one reading gives what readings in pieces, as levels, as bits and past skipped numbers give.
- * The first byte is the width, the second where to cut. */
+/* Runs of numbers: whatever the bytes are, one reading gives what readings in pieces, as levels, as bits and past
+ * skipped numbers give. The first byte is the width, the second where to cut. */
 #include <stdlib.h>
 #include <string.h>
 

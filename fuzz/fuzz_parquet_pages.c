@@ -1,5 +1,6 @@
-/* The pages of a column chunk: whatever the bytes are, they are refused, or give valid arrays, and the same rows in pieces. The first
- * byte is the physical type, the second the shape around it, the third the codec, the fourth the number of rows. */
+/* The pages of a column chunk: whatever the bytes are, they are refused, or give valid arrays, and the same rows in
+ * pieces. The first byte is the physical type, the second the shape around it, the third the codec, the fourth the
+ * number of rows. */
 #include <stdlib.h>
 
 #include "format/parquet/parquet_column.h"
@@ -27,7 +28,8 @@ static const char *leaf_type(const lb_parquet_leaf *leaf)
     return types[leaf->physical];
 }
 
-/* Bits of `kind`, from the leaf outwards: 1: nullable; then two bits a level: none, struct, list, map-like list of structs. */
+/* Bits of `kind`, from the leaf outwards: 1: nullable; then two bits a level: none, struct, list, map-like list of
+ * structs. */
 static void shape_make(shape *s, unsigned kind)
 {
     static const lb_parquet_shape shapes[] = { LB_PARQUET_LEAF, LB_PARQUET_STRUCT, LB_PARQUET_LIST, LB_PARQUET_LIST };
@@ -149,7 +151,7 @@ static void read_chunk(lb_context *cx, lb_store *store, const shape *s, lb_parqu
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const lb_codec codecs[] = { LB_CODEC_NONE, LB_CODEC_SNAPPY, LB_CODEC_GZIP, LB_CODEC_LZ4_HADOOP };
-    const lb_context_options options = { .struct_size = sizeof options, .memory_limit = (uint64_t)64 << 20, .threads = 1 };
+    const lb_context_options options = { .struct_size = sizeof options, .memory_limit = 1u << 26, .threads = 1 };
     lb_context *cx = NULL;
     lb_store *store = NULL;
     shape s = { .leaf = { .path = LB_STR("f"), .type_length = 5 } };

@@ -1,5 +1,6 @@
-/* Values of a page: whatever the bytes are, they are refused, or one reading gives what readings in pieces and past skipped values
- * give. The first byte is the physical type, the second the encoding, the third the length of fixed values, the fourth where to cut. */
+/* Values of a page: whatever the bytes are, they are refused, or one reading gives what readings in pieces and past
+ * skipped values give. The first byte is the physical type, the second the encoding, the third the length of fixed
+ * values, the fourth where to cut. */
 #include <stdlib.h>
 
 #include "format/parquet/parquet_values.h"

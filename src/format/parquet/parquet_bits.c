@@ -55,7 +55,8 @@ static void unpack32_end(const uint8_t *bytes, size_t size, unsigned width, uint
 
 #define UNPACK_AVX2_WIDTH 25 /* so wide, a number lies in 4 bytes wherever it begins */
 
-/* Eight numbers a turn: the bytes of each are brought to a lane of their own and shifted into place. Begins at a whole byte. */
+/* Eight numbers a turn: the bytes of each are brought to a lane of their own and shifted into place. Begins at a
+ * whole byte. */
 __attribute__((target("avx2"))) static size_t unpack32_avx2(const uint8_t *bytes, size_t size, unsigned width, size_t n,
                                                             uint32_t *out)
 {

@@ -12,8 +12,8 @@
 void lb_parquet_unpack32(const uint8_t *bytes, size_t size, unsigned width, uint64_t first, size_t n, uint32_t *out);
 void lb_parquet_unpack64(const uint8_t *bytes, size_t size, unsigned width, uint64_t first, size_t n, uint64_t *out);
 
-/* Bitmaps: copy `n` bits; set `n` bits to one value; count those that are set. Bits of `to` before `to_first` stay, those behind
- * in the last byte touched may change. */
+/* Bitmaps: copy `n` bits; set `n` bits to one value; count those that are set. Bits of `to` before `to_first` stay,
+ * those behind in the last byte touched may change. */
 void lb_bits_copy(uint8_t *to, uint64_t to_first, const uint8_t *from, uint64_t from_first, uint64_t n);
 void lb_bits_fill(uint8_t *to, uint64_t first, uint64_t n, bool value);
 uint64_t lb_bits_count(const uint8_t *bits, uint64_t first, uint64_t n);
@@ -48,12 +48,12 @@ bool lb_parquet_hybrid_levels(lb_parquet_hybrid *h, size_t n, uint16_t max, uint
 /* The same of width 1 as bits from `first` on, `bits` NULL: they are only counted. *ones gets how many are set. */
 bool lb_parquet_hybrid_bits(lb_parquet_hybrid *h, uint64_t n, uint8_t *bits, uint64_t first, uint64_t *ones);
 
-/* How many of the next numbers are of one run (as far as is known without decoding), at most `most`; *equal: they are all
- * *value. 0: the bytes end or break the encoding. */
+/* How many of the next numbers are of one run (as far as is known without decoding), at most `most`; *equal: they
+ * are all *value. 0: the bytes end or break the encoding. */
 uint64_t lb_parquet_hybrid_run(lb_parquet_hybrid *h, uint64_t most, bool *equal, uint32_t *value);
 
-/* Levels of the encoding BIT_PACKED count bits from the most significant one: bring `n` numbers to the order of all others.
- * `out` has (n * width + 7) / 8 bytes, `bytes` as many. */
+/* Levels of the encoding BIT_PACKED count bits from the most significant one: bring `n` numbers to the order of all
+ * others. `out` has (n * width + 7) / 8 bytes, `bytes` as many. */
 void lb_parquet_reorder(const uint8_t *bytes, unsigned width, uint64_t n, uint8_t *out);
 
 /* Unsigned LEB128 of at most 64 bits. False: the bytes end or it is longer. */

@@ -101,7 +101,8 @@ static lb_status chunk_load(lb_parquet_chunk *c, uint64_t offset, uint64_t size,
     return LB_OK;
 }
 
-/* Lend `size` bytes at `offset` until the next call; *have: so many lie there. Errors: CORRUPT: they reach beyond the file. */
+/* Lend `size` bytes at `offset` until the next call; *have: so many lie there. Errors: CORRUPT: they reach beyond
+ * the file. */
 static lb_status chunk_bytes(lb_parquet_chunk *c, uint64_t offset, uint64_t size, const uint8_t **out, uint64_t *have,
                              lb_error *err)
 {
@@ -166,8 +167,8 @@ static lb_status page_stored(lb_parquet_chunk *c, const lb_parquet_page_head *he
     return lb_parquet_page_check(head, *out, err);
 }
 
-/* Decompress into `out`. A size is believed at once where the bytes could well give it, or where it is little for the memory there is;
- * else the output grows as it comes. */
+/* Decompress into `out`. A size is believed at once where the bytes could well give it, or where it is little for
+ * the memory there is; else the output grows as it comes. */
 static lb_status page_unpack(lb_parquet_chunk *c, const uint8_t *bytes, size_t stored, size_t size, lb_buf *out,
                              lb_error *err)
 {
@@ -379,8 +380,8 @@ static bool is_dictionary(int32_t encoding)
     return encoding == LB_PARQUET_PLAIN_DICTIONARY || encoding == LB_PARQUET_RLE_DICTIONARY;
 }
 
-/* Values that go on from the last one of a page that was passed over, as old writers left them (PARQUET-246): decode what comes before
- * from the beginning. */
+/* Values that go on from the last one of a page that was passed over, as old writers left them (PARQUET-246): decode
+ * what comes before from the beginning. */
 static lb_status chunk_replay(lb_parquet_chunk *c, lb_error *err)
 {
     lb_parquet_plan plan = c->plan;
@@ -504,7 +505,8 @@ static lb_status chunk_check_place(const lb_parquet_chunk *c, const lb_parquet_p
     return LB_OK;
 }
 
-/* The header of the next data page; a dictionary before it is read, other kinds are passed over. *end: there is none. */
+/* The header of the next data page; a dictionary before it is read, other kinds are passed over. *end: there is
+ * none. */
 static lb_status chunk_data_head(lb_parquet_chunk *c, lb_parquet_page_head *head, bool *end, lb_error *err)
 {
     *end = false;

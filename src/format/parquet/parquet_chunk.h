@@ -1,4 +1,5 @@
-/* One column chunk that is being read forward: its bytes, its pages, the levels of the page at hand. Private to the decoder. */
+/* One column chunk that is being read forward: its bytes, its pages, the levels of the page at hand. Private to the
+ * decoder. */
 #ifndef LB_FORMAT_PARQUET_CHUNK_H
 #define LB_FORMAT_PARQUET_CHUNK_H
 
@@ -10,8 +11,8 @@
 /* The values of a dictionary page, brought to the Arrow type. */
 typedef struct lb_parquet_dictionary {
     bool there; /* a page of it was seen and read */
-    bool
-        converted; /* `bytes` hold Arrow values, or `spans` say where in them strings are; before, the page's own bytes */
+    /* `bytes` hold Arrow values, or `spans` say where in them strings are; before, they are the page's own. */
+    bool converted;
     uint32_t count;
     lb_buf bytes, spans;
 } lb_parquet_dictionary;
@@ -44,8 +45,8 @@ struct lb_parquet_chunk {
     uint16_t reps[LB_PARQUET_LEVELS], defs[LB_PARQUET_LEVELS];
 };
 
-/* Go to the page with the next value, at or behind the start of row `wanted` where whole pages before it can be passed over; one with
- * values left stays. *end: there is none. */
+/* Go to the page with the next value, at or behind the start of row `wanted` where whole pages before it can be
+ * passed over; one with values left stays. *end: there is none. */
 lb_status lb_parquet_chunk_page(lb_parquet_chunk *c, uint64_t wanted, bool *end, lb_error *err);
 
 /* Have levels in the block, of the next page if need be. *end: there are none. */

@@ -1,8 +1,9 @@
-/* Rows as arrays. Of a tree of nodes each has the first leaf below it tell where its slots are: a struct or list takes its
- * validity and offsets from the levels of that leaf alone, and what the other leaves say must come to the same lengths.
+/* Rows as arrays. Of a tree of nodes each has the first leaf below it tell where its slots are: a struct or list
+ * takes its validity and offsets from the levels of that leaf alone, and what the other leaves say must come to the
+ * same lengths.
  *
- * A level pair is a slot of a node where rep <= node->rep (else it goes on in a list inside) and def >= node->slot_def (else some list
- * around has no item); there is something in the slot where def >= node->def. */
+ * A level pair is a slot of a node where rep <= node->rep (else it goes on in a list inside) and def >=
+ * node->slot_def (else some list around has no item); there is something in the slot where def >= node->def. */
 #include "format/parquet/parquet_chunk.h"
 
 #include <stdlib.h>
@@ -310,7 +311,8 @@ static lb_status field_validity(pq_field *f, const pq_levels *l, size_t slots, s
 
 /* ---------------------------------------------------------------- spreading */
 
-/* Values stand one after the other; give each the place of its slot, zeros the places of nulls. From the end, in place. */
+/* Values stand one after the other; give each the place of its slot, zeros the places of nulls. From the end, in
+ * place. */
 #define SPREAD(name, type)                                                                            \
     static void name(uint8_t *bytes, const uint8_t *bits, uint64_t first, size_t slots, size_t dense) \
     {                                                                                                 \

@@ -38,8 +38,8 @@ typedef struct lb_parquet_leaf {
     lb_str path; /* dotted, for messages */
 } lb_parquet_leaf;
 
-/* A field of the Arrow schema. Levels are those of the Parquet schema: an optional or repeated group or field adds one to
- * the definition level, a repeated one to the repetition level too.
+/* A field of the Arrow schema. Levels are those of the Parquet schema: an optional or repeated group or field adds
+ * one to the definition level, a repeated one to the repetition level too.
  *
  *                                            def  slot_def  rep  item_def
  *     optional group a (LIST)        list     1      0       0      2
@@ -102,20 +102,21 @@ typedef struct lb_parquet_plan {
     /* All data pages in order; n_places 0: not known, headers are walked. */
     size_t n_places;
     const lb_parquet_place *places;
-    bool
-        aligned; /* every page begins with a row, as an offset index promises; else a nested row may go on in the next page */
+    /* Every page begins with a row, as an offset index promises; else a nested row may go on in the next page. */
+    bool aligned;
     /* Rows that are going to be asked for: how far it may read ahead. */
     uint64_t want_first, want_end;
     bool scattered; /* … few of them: pages between may be left out, so it reads one at a time */
-    /* Bytes of the file that are in memory already: `held_size` of them from offset `held_at` on; NULL: none. They live as long
-     * as the chunk. Anything else is read from the store. */
+    /* Bytes of the file that are in memory already: `held_size` of them from offset `held_at` on; NULL: none. They
+     * live as long as the chunk. Anything else is read from the store. */
     const uint8_t *held;
     uint64_t held_at, held_size;
 } lb_parquet_plan;
 
 typedef struct lb_parquet_chunk lb_parquet_chunk;
 
-/* Nothing is read yet. The plan is copied; what it points to, the store and the context must outlive the chunk. Errors: NOMEM. */
+/* Nothing is read yet. The plan is copied; what it points to, the store and the context must outlive the chunk.
+ * Errors: NOMEM. */
 lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parquet_plan *plan, lb_parquet_chunk **out,
                                 lb_error *err);
 void lb_parquet_chunk_close(lb_parquet_chunk *chunk); /* NULL is fine */
@@ -133,14 +134,15 @@ typedef struct lb_parquet_column lb_parquet_column;
 lb_status lb_parquet_column_new(lb_context *cx, const lb_parquet_node *node, lb_parquet_column **out, lb_error *err);
 void lb_parquet_column_free(lb_parquet_column *column); /* NULL is fine */
 
-/* Append rows: `chunks` are node->n_leaves, all of one row group. Runs ascend, do not meet, and begin at or behind the last row read
- * from these chunks before. Only pages that hold wanted rows are read and decoded, where it is known which those are.
+/* Append rows: `chunks` are node->n_leaves, all of one row group. Runs ascend, do not meet, and begin at or behind
+ * the last row read from these chunks before. Only pages that hold wanted rows are read and decoded, where it is
+ * known which those are.
  *
  * Errors:  CORRUPT      a page; err->offset is that of its header
  *          UNSUPPORTED  an encoding that is none of the format's; *too_long
  *          BUDGET, NOMEM, IO, CANCELLED
- * After an error column and chunks are only good to be freed. *too_long (may be NULL): the rows have more text or items than 32-bit
- * offsets hold: read fewer of them into one column.
+ * After an error column and chunks are only good to be freed. *too_long (may be NULL): the rows have more text or
+ * items than 32-bit offsets hold: read fewer of them into one column.
  * Threads: chunks and columns are for one thread at a time; different ones for different threads. */
 lb_status lb_parquet_column_read(lb_parquet_column *column, lb_parquet_chunk *const *chunks, const lb_parquet_run *runs,
                                  size_t n_runs, bool *too_long, lb_error *err);
@@ -177,8 +179,9 @@ typedef enum lb_parquet_depth {
     LB_PARQUET_ALL      /* every checksum is compared, every level and value decoded, counts are compared */
 } lb_parquet_depth;
 
-/* Give every page of a chunk in order, the dictionary and unknown kinds too. Errors: as above; what `page` returns ends the walk.
- * With ALL also: fewer or more rows or values than the plan says, an index (places) that does not fit. */
+/* Give every page of a chunk in order, the dictionary and unknown kinds too. Errors: as above; what `page` returns
+ * ends the walk. With ALL also: fewer or more rows or values than the plan says, an index (places) that does not
+ * fit. */
 typedef lb_status (*lb_parquet_page_fn)(void *user, const lb_parquet_page *page, lb_error *err);
 lb_status lb_parquet_pages(lb_context *cx, lb_store *store, const lb_parquet_plan *plan, lb_parquet_depth depth,
                            lb_parquet_page_fn page, void *user, lb_error *err);

@@ -1,4 +1,5 @@
-/* What stored values become: from the physical types of Parquet to the layouts of Arrow (LogicalTypes.md of parquet-format). */
+/* What stored values become: from the physical types of Parquet to the layouts of Arrow (LogicalTypes.md of
+ * parquet-format). */
 #ifndef LB_FORMAT_PARQUET_CONVERT_H
 #define LB_FORMAT_PARQUET_CONVERT_H
 
@@ -18,7 +19,8 @@ struct lb_parquet_conversion {
     lb_parquet_form form;
     size_t stored; /* bytes of a stored value; 0: BOOLEAN, BYTE_ARRAY */
     size_t width;  /* WIDE: bytes of an Arrow value */
-    /* WIDE, and neither is set: as it is stored. `n` values; gives how many of them fit the type before the first that does not. */
+    /* WIDE, and neither is set: as it is stored. `n` values; gives how many of them fit the type before the first
+     * that does not. */
     size_t (*wide)(const lb_parquet_conversion *c, const uint8_t *in, size_t n, uint8_t *out);
     size_t (*strings)(const lb_parquet_conversion *c, const lb_parquet_strings *in, uint8_t *out);
     const char *type; /* for messages: what a value does not fit */

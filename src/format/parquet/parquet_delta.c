@@ -1,5 +1,5 @@
-/* DELTA_BINARY_PACKED (Encodings.md): a head with the first number, then blocks of deltas, each cut into parts that have a bit width
- * of their own. All sums wrap. */
+/* DELTA_BINARY_PACKED (Encodings.md): a head with the first number, then blocks of deltas, each cut into parts that
+ * have a bit width of their own. All sums wrap. */
 #include "format/parquet/parquet_values.h"
 
 #define DELTA_BLOCK_MAX ((uint64_t)1 << 31)
@@ -20,8 +20,8 @@ bool lb_parquet_delta_init(lb_parquet_delta *d, const uint8_t *bytes, size_t siz
     return d->per_mini % 8 == 0 && d->total <= most;
 }
 
-/* Go to the next part; `wanted` numbers of it and what follows are still to come. Writers may leave out the bytes of a last part that
- * hold no number, and say anything of the widths of parts behind it. */
+/* Go to the next part; `wanted` numbers of it and what follows are still to come. Writers may leave out the bytes of
+ * a last part that hold no number, and say anything of the widths of parts behind it. */
 static bool delta_next(lb_parquet_delta *d, uint64_t wanted)
 {
     if (d->mini == d->minis) {

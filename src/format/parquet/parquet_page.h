@@ -14,8 +14,8 @@ typedef struct lb_parquet_page_head {
     bool compressed;                    /* v2: the values are; v1: true */
 } lb_parquet_page_head;
 
-/* Read a header from `in`, which is left behind it; `max_rep` of the leaf. in->bad: the bytes ended inside it; with more of them it may
- * be whole. Errors: CORRUPT. */
+/* Read a header from `in`, which is left behind it; `max_rep` of the leaf. in->bad: the bytes ended inside it; with
+ * more of them it may be whole. Errors: CORRUPT. */
 lb_status lb_parquet_page_head_read(lb_cursor *in, uint16_t max_rep, lb_parquet_page_head *out, lb_error *err);
 
 /* Compare the checksum of a page's bytes, where it has one. Errors: CORRUPT. */

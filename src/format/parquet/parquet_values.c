@@ -541,7 +541,8 @@ static lb_status length_strings(lb_parquet_values *v, size_t n, lb_parquet_strin
     return LB_OK;
 }
 
-/* Lengths of the next `n` <= VALUES_BLOCK values, of which the first goes on from one of `before` bytes; *sum: of all together. */
+/* Lengths of the next `n` <= VALUES_BLOCK values, of which the first goes on from one of `before` bytes; *sum: of
+ * all together. */
 static bool bytes_lengths(lb_parquet_values *v, size_t n, uint64_t before, uint64_t *prefixes, uint64_t *suffixes,
                           uint64_t *sum)
 {

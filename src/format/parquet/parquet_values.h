@@ -1,4 +1,5 @@
-/* The values of one data page, by encoding (Encodings.md of parquet-format): passed over, or decoded in their stored form. */
+/* The values of one data page, by encoding (Encodings.md of parquet-format): passed over, or decoded in their stored
+ * form. */
 #ifndef LB_FORMAT_PARQUET_VALUES_H
 #define LB_FORMAT_PARQUET_VALUES_H
 
@@ -100,7 +101,8 @@ typedef struct lb_parquet_values {
 void lb_parquet_values_init(lb_parquet_values *v, lb_budget *budget);
 void lb_parquet_values_free(lb_parquet_values *v);
 
-/* Begin a page whose values are `bytes`, at most `most` of them; the bytes are lent. Errors: CORRUPT, UNSUPPORTED: no such encoding. */
+/* Begin a page whose values are `bytes`, at most `most` of them; the bytes are lent. Errors: CORRUPT, UNSUPPORTED:
+ * no such encoding. */
 lb_status lb_parquet_values_open(lb_parquet_values *v, const lb_parquet_leaf *leaf, int32_t encoding,
                                  const uint8_t *bytes, size_t size, uint64_t most, lb_error *err);
 

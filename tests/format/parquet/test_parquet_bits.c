@@ -1,5 +1,5 @@
-/* Packed numbers, runs and bitmaps: the examples of Encodings.md of parquet-format, and every width against numbers that are put
- * together bit by bit. */
+/* Packed numbers, runs and bitmaps: the examples of Encodings.md of parquet-format, and every width against numbers
+ * that are put together bit by bit. */
 #include "format/parquet/parquet_bits.h"
 
 #include <setjmp.h>

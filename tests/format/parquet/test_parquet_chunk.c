@@ -230,7 +230,8 @@ static void any_rows(void **state)
     }
 }
 
-/* The pages of the chunks as their index would have them; of the lists: pages that begin inside a row, and whole rows. */
+/* The pages of the chunks as their index would have them; of the lists: pages that begin inside a row, and whole
+ * rows. */
 static const lb_parquet_place ints_places[] = { { 0, 39, 0 }, { 39, 46, 4 }, { 85, 43, 8 } };
 static const lb_parquet_place lists_places[] = { { 61, 35, 0 },  { 96, 36, 3 },  { 132, 37, 4 },
                                                  { 169, 37, 6 }, { 206, 28, 7 }, { 234, 32, 7 } };
@@ -284,7 +285,8 @@ static void only_wanted_pages(void **state)
     lb_buf_free(&out);
 }
 
-/* A flipped byte in a body is found by its checksum, whose page the error names; without one nothing but the value is wrong. */
+/* A flipped byte in a body is found by its checksum, whose page the error names; without one nothing but the value
+ * is wrong. */
 static void flipped_bytes(void **state)
 {
     (void)state;
@@ -345,7 +347,8 @@ static void walking(void **state)
     close_chunk(&f);
 }
 
-/* Writers that put the number of values where v2 headers have that of rows: found out from the levels. Any other number is damage. */
+/* Writers that put the number of values where v2 headers have that of rows: found out from the levels. Any other
+ * number is damage. */
 static void rows_of_v2(void **state)
 {
     static const struct {
