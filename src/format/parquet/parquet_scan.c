@@ -39,9 +39,10 @@ typedef struct scan {
     uint64_t at, end; /* rows of the file; of a take: places in `rows` */
     size_t batch_rows;
 
-    size_t group;   /* the open one; SIZE_MAX: none */
-    lb_arena arena; /* what lives as long as it */
-    lb_buf runs;    /* of the group, for the batch: lb_parquet_run */
+    size_t group;    /* the open one; SIZE_MAX: none */
+    lb_arena arena;  /* what lives as long as it */
+    lb_buf runs;     /* of the group, for the batch: lb_parquet_run */
+    bool group_ends; /* with these runs: no rows of it are wanted behind them */
 } scan;
 
 /* ---------------------------------------------------------------- the open row group */
@@ -177,8 +178,6 @@ static lb_status scan_open_group(scan *s, size_t group, uint64_t at, lb_error *e
         LB_TRY(lb_parquet_places(s->r, group, s->leaves, s->plans, s->n_leaves, &s->arena, err));
     if (n >= g->rows / 2)
         LB_TRY(scan_hold_small(s, err));
-    for (size_t i = 0; i < s->n_leaves; i++)
-        LB_TRY(lb_parquet_chunk_open(s->r->cx, s->r->store, &s->plans[i], &s->chunks[i], err));
     s->group = group;
     return LB_OK;
 }
@@ -241,13 +240,22 @@ static lb_status scan_runs(scan *s, const lb_parquet_group *g, uint64_t at, uint
     return lb_buf_append(&s->runs, &run, sizeof run, err);
 }
 
+/* A column's chunks are open as long as rows of the group are still to come, so that memory of one serves the next. */
 static lb_status scan_read_column(void *user, size_t i, lb_error *err)
 {
     scan *s = user;
     scan_column *c = &s->columns[i];
 
-    return lb_parquet_column_read(c->building, c->chunks, (const lb_parquet_run *)(const void *)s->runs.data,
-                                  s->runs.size / sizeof(lb_parquet_run), &c->too_long, err);
+    for (size_t k = 0; k < c->node->n_leaves; k++)
+        if (c->chunks[k] == NULL)
+            LB_TRY(lb_parquet_chunk_open(s->r->cx, s->r->store, &c->plans[k], &c->chunks[k], err));
+    LB_TRY(lb_parquet_column_read(c->building, c->chunks, (const lb_parquet_run *)(const void *)s->runs.data,
+                                  s->runs.size / sizeof(lb_parquet_run), &c->too_long, err));
+    for (size_t k = 0; k < c->node->n_leaves && s->group_ends; k++) {
+        lb_parquet_chunk_close(c->chunks[k]);
+        c->chunks[k] = NULL;
+    }
+    return LB_OK;
 }
 
 /* Is there much in the open group? */
@@ -275,6 +283,7 @@ static lb_status scan_read(scan *s, uint64_t stop, lb_error *err)
         const bool fresh = group != s->group;
         LB_TRY(scan_open_group(s, group, at, err));
         LB_TRY(scan_runs(s, g, at, stop, &next, err));
+        s->group_ends = next == s->end || scan_row(s, next) >= g->first_row + g->rows;
         if (s->n_columns > 1 && (next - at >= SCAN_PARALLEL_ROWS || (fresh && scan_is_heavy(s))))
             LB_TRY(lb_run_jobs(s->r->cx, s->n_columns, scan_read_column, s, err));
         else
