@@ -1,5 +1,6 @@
-/* A whole Parquet file: its footer, page index and statistics are taken for a map, it is opened from what that keeps, its first and last
- * rows are read, and all of it is verified. The first byte says what else: 1: the rest is an offset index of a chunk of 100 rows. */
+/* A whole Parquet file: its footer, page index and statistics are taken for a map, it is opened from what that keeps,
+ * its first and last rows are read, and all of it is verified. The first byte says what else: 1: the rest is an offset
+ * index of a chunk of 100 rows. */
 #include <stdlib.h>
 
 #include "column/stream.h"

@@ -6,8 +6,9 @@
  * What a table does not name is stepped over, and so is a field that comes with another type than the table says, as
  * the code that Thrift generates does. Text is lent from the input, lists live in an arena.
  *
- * A struct without a table (`record` NULL) is kept as its bytes, an lb_str, to be decoded by whoever wants it; so is a list
- * without one (`item` NULL). A list whose type is `visited` is not kept: its items are given to a function one after another. Both are for reading only.
+ * A struct without a table (`record` NULL) is kept as its bytes, an lb_str, to be decoded by whoever wants it; so is a
+ * list without one (`item` NULL). A list whose type is `visited` is not kept: its items are given to a function one
+ * after another. Both are for reading only.
  *
  * Values in memory:
  *     BOOL bool | I8 int8_t | I16 int16_t | I32 (and enums) int32_t | I64 int64_t | DOUBLE double | STRING lb_str
@@ -102,8 +103,8 @@ struct lb_thrift_struct {
 lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,
                            void *out, lb_error *err);
 
-/* Given each item of a visited list, a C struct that is gone after the call; `type` is the list's. A failing status ends the
- * decoding, and is its outcome. */
+/* Given each item of a visited list, a C struct that is gone after the call; `type` is the list's. A failing status
+ * ends the decoding, and is its outcome. */
 typedef lb_status (*lb_thrift_visit_fn)(void *user, const lb_thrift_type *type, void *item, lb_error *err);
 
 /* As lb_thrift_decode, with a function for the visited lists; memory does not grow by their length. */

@@ -66,7 +66,8 @@ static uint64_t read_long_varint(thrift_reader *r)
     return 0;
 }
 
-/* The bytes that end a number are those below 0x80: found at once in 8 bytes, for no branch tells how long numbers are. */
+/* The bytes that end a number are those below 0x80: found at once in 8 bytes, for no branch tells how long numbers
+ * are. */
 #define VARINT_ENDS UINT64_C(0x8080808080808080)
 
 /* Seven bits of each byte, pushed together. */
@@ -212,8 +213,9 @@ static bool read_field(thrift_reader *r, int64_t *id, lb_thrift_kind *kind, bool
 
 /* ---------------------------------------------------------------- stepping over */
 
-/* Most of a long file is stepped over, so well-formed compact values have a way of their own, which gives the place behind the value,
- * or NULL for anything out of the ordinary: then the ways below find out what it is. Kinds are the wire's numbers. */
+/* Most of a long file is stepped over, so well-formed compact values have a way of their own, which gives the place
+ * behind the value, or NULL for anything out of the ordinary: then the ways below find out what it is. Kinds are the
+ * wire's numbers. */
 enum {
     PASS_I8 = 3,
     PASS_I16,
@@ -498,7 +500,8 @@ static void read_parts(thrift_reader *r, const lb_thrift_type *type, uint8_t *ou
 {
     if (!reader_deeper(r, depth))
         return;
-    if (type->record == NULL && type->item == NULL)
+    const bool list = type->kind == LB_THRIFT_LIST || type->kind == LB_THRIFT_SET;
+    if (list ? type->item == NULL : type->record == NULL)
         read_bytes(r, type->kind, out, depth - 1);
     else if (type->kind == LB_THRIFT_STRUCT)
         read_struct(r, type->record, out, depth);
@@ -579,8 +582,8 @@ static inline bool read_next_field(thrift_reader *r, int64_t *id, lb_thrift_kind
 
 /* ---------------------------------------------------------------- whole structs at once */
 
-/* A compact struct of plain values, and of such structs, as long as it is well-formed: the place behind it, or NULL, and then `out` may be
- * filled in part. */
+/* A compact struct of plain values, and of such structs, as long as it is well-formed: the place behind it, or NULL,
+ * and then `out` may be filled in part. */
 
 static inline const uint8_t *quick_number(const uint8_t *p, const uint8_t *end, bool wide, uint8_t *out)
 {

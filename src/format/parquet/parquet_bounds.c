@@ -1,4 +1,5 @@
-/* Minimum and maximum of a column, from the bytes that footers and indexes have (Statistics and ColumnOrder of parquet.thrift). */
+/* Minimum and maximum of a column, from the bytes that footers and indexes have (Statistics and ColumnOrder of
+ * parquet.thrift). */
 #include <math.h>
 
 #include "base/utf8.h"

@@ -1,6 +1,6 @@
 /* The footer of a Parquet file, and what a map keeps of it so that the next open need not read it:
  *
- *     PAR1 | pages of row group 0, 1 … | indexes, bloom filters | FileMetaData (Thrift, compact) | its length, uint32 | PAR1
+ *     PAR1 | pages of row groups | indexes, bloom filters | FileMetaData (Thrift, compact) | its length, uint32 | PAR1
  *
  * Source: README.md and parquet.thrift of apache/parquet-format. */
 #ifndef LB_FORMAT_PARQUET_FOOTER_H
@@ -50,12 +50,12 @@ typedef struct lb_parquet_footer {
     const lb_pqt_order *orders;
 } lb_parquet_footer;
 
-/* Read the footer. Errors: UNSUPPORTED (encrypted, columns in other files), CORRUPT, IO, BUDGET, NOMEM. Nothing to free after an
- * error. Cost: linear in its columns and chunks. */
+/* Read the footer. Errors: UNSUPPORTED (encrypted, columns in other files), CORRUPT, IO, BUDGET, NOMEM. Nothing to
+ * free after an error. Cost: linear in its columns and chunks. */
 lb_status lb_parquet_footer_read(lb_context *cx, lb_store *store, lb_parquet_footer *out, lb_error *err);
 
-/* Make it from a map's entry, which must outlive it, without reading it; *done false: the entry has no state for that. Looks at the
- * last bytes of the file. Errors: STALE where those are others. Cost: linear in the columns. */
+/* Make it from a map's entry, which must outlive it, without reading it; *done false: the entry has no state for that.
+ * Looks at the last bytes of the file. Errors: STALE where those are others. Cost: linear in the columns. */
 lb_status lb_parquet_footer_of(lb_context *cx, lb_store *store, const lb_entry *known, lb_parquet_footer *out,
                                bool *done, lb_error *err);
 void lb_parquet_footer_free(lb_parquet_footer *footer);

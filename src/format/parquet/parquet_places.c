@@ -1,4 +1,5 @@
-/* Where the data pages of a chunk lie: the map's pages, or the file's offset index (PageIndex.md of apache/parquet-format). */
+/* Where the data pages of a chunk lie: the map's pages, or the file's offset index (PageIndex.md of
+ * apache/parquet-format). */
 #include <stdlib.h>
 
 #include "format/parquet/parquet_reader.h"

@@ -17,8 +17,9 @@ struct lb_reader {
 /* Plan of a chunk without its pages. Errors: UNSUPPORTED (the codec). */
 lb_status lb_parquet_plan_of(const lb_reader *r, size_t group, size_t leaf, lb_parquet_plan *out, lb_error *err);
 
-/* Fill in the places of the data pages of `n` plans, of these leaves of one row group, as the map's pages or else the file's offset
- * index have them, in the arena. A plan whose pages are not known, or whose index cannot be right, is left as it is: headers tell. */
+/* Fill in the places of the data pages of `n` plans, of these leaves of one row group, as the map's pages or else the
+ * file's offset index have them, in the arena. A plan whose pages are not known, or whose index cannot be right, is
+ * left as it is: headers tell. */
 lb_status lb_parquet_places(const lb_reader *r, size_t group, const size_t *leaves, lb_parquet_plan *plans, size_t n,
                             lb_arena *arena, lb_error *err);
 

@@ -9,8 +9,8 @@
 #define SCAN_BATCH_ROWS 65536
 #define SCAN_BATCH_BYTES ((uint64_t)16 << 20)
 
-/* Columns are worth a thread each from so many rows on, and where so many bytes of a group are looked into for the first time: then a
- * page of each has to be decompressed. */
+/* Columns are worth a thread each from so many rows on, and where so many bytes of a group are looked into for the
+ * first time: then a page of each has to be decompressed. */
 #define SCAN_PARALLEL_ROWS 4096
 #define SCAN_PARALLEL_BYTES ((uint64_t)1 << 20)
 

@@ -298,7 +298,8 @@ static lb_status schema_step(const schema_build *b, const lb_parquet_element *e,
     return schema_path(b, place, e->name, &place->path);
 }
 
-/* Is the repeated group of a list the item itself, rather than a layer around it? (LogicalTypes.md, "Backward-compatibility rules") */
+/* Is the repeated group of a list the item itself, rather than a layer around it? (LogicalTypes.md,
+ * "Backward-compatibility rules") */
 static bool schema_is_item(const lb_parquet_element *list, const lb_parquet_element *repeated,
                            const lb_parquet_element *inner)
 {

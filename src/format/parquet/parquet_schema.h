@@ -1,6 +1,6 @@
-/* The schema of a Parquet file: its elements, as the footer lists them and as open_state keeps them, the tree of nodes that rows are
- * assembled by (parquet_column.h), and the Arrow schema. Source: LogicalTypes.md of apache/parquet-format, with its rules for lists
- * and maps of old writers. */
+/* The schema of a Parquet file: its elements, as the footer lists them and as open_state keeps them, the tree of nodes
+ * that rows are assembled by (parquet_column.h), and the Arrow schema. Source: LogicalTypes.md of
+ * apache/parquet-format, with its rules for lists and maps of old writers. */
 #ifndef LB_FORMAT_PARQUET_SCHEMA_H
 #define LB_FORMAT_PARQUET_SCHEMA_H
 
@@ -47,8 +47,8 @@ typedef struct lb_parquet_element {
     lb_str text;
 } lb_parquet_element;
 
-/* Bring elements of a footer into this form; names are lent from it. Errors: CORRUPT, UNSUPPORTED (a physical type that there is not),
- * NOMEM, BUDGET. */
+/* Bring elements of a footer into this form; names are lent from it. Errors: CORRUPT, UNSUPPORTED (a physical type
+ * that there is not), NOMEM, BUDGET. */
 lb_status lb_parquet_elements_of(const lb_thrift_list *from, lb_arena *arena, lb_parquet_element **out, lb_error *err);
 
 typedef struct lb_parquet_schema {
@@ -58,9 +58,10 @@ typedef struct lb_parquet_schema {
     lb_parquet_leaf *leaves;
 } lb_parquet_schema;
 
-/* Make the tree of elements in the order of the footer, the root first; all in the arena but `arrow`, which lb_parquet_schema_free
- * releases. Elements and their text must live as long. Errors: CORRUPT (counts that do not fit, lengths of fixed values),
- * UNSUPPORTED (nested too deep, a group without fields), NOMEM, BUDGET. Nothing to free after an error. */
+/* Make the tree of elements in the order of the footer, the root first; all in the arena but `arrow`, which
+ * lb_parquet_schema_free releases. Elements and their text must live as long. Errors: CORRUPT (counts that do not fit,
+ * lengths of fixed values), UNSUPPORTED (nested too deep, a group without fields), NOMEM, BUDGET. Nothing to free
+ * after an error. */
 lb_status lb_parquet_schema_new(const lb_parquet_element *elements, size_t n, lb_arena *arena, lb_parquet_schema *out,
                                 lb_error *err);
 void lb_parquet_schema_free(lb_parquet_schema *schema);

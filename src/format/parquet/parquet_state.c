@@ -1,5 +1,5 @@
-/* Column open_state of a map: the schema's elements and numbers of the chunks, so that a file is opened without its footer. What the
- * entry has anyway (blocks, places of chunks) is not in it.
+/* Column open_state of a map: the schema's elements and numbers of the chunks, so that a file is opened without its
+ * footer. What the entry has anyway (blocks, places of chunks) is not in it.
  *
  *     head | elements | names and texts | offset_index u64 × n | num_values u64 × n | offset_index_length u32 × n | codec u8 × n
  *

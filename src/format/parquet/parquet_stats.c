@@ -155,7 +155,8 @@ static bool stats_has_order(const lb_parquet_footer *f, const stats_item *item)
     return f->orders[leaf].has == 1 || (f->orders[leaf].has == 2 && item->whole.kind == LB_PARQUET_BOUND_FLOAT);
 }
 
-/* Deprecated min and max were compared as signed numbers, or for bytes in ways that differed: only where those are the same. */
+/* Deprecated min and max were compared as signed numbers, or for bytes in ways that differed: only where those are the
+ * same. */
 static bool stats_has_old_order(const stats_item *item)
 {
     const lb_parquet_physical p = item->node->leaf->physical;

@@ -1,4 +1,5 @@
-/* Statistics of a Parquet file: from the footer where what it says can be trusted, else from the column index, else from the data. */
+/* Statistics of a Parquet file: from the footer where what it says can be trusted, else from the column index, else
+ * from the data. */
 #ifndef LB_FORMAT_PARQUET_STATS_H
 #define LB_FORMAT_PARQUET_STATS_H
 
@@ -7,8 +8,8 @@
 /* Nulls of a chunk, UINT64_MAX where the footer does not say. Errors: NOMEM, BUDGET. */
 lb_status lb_parquet_null_count(const lb_parquet_meta *meta, const lb_parquet_leaf *leaf, uint64_t *out, lb_error *err);
 
-/* Fill in `columns`, and where asked the blocks' ones, of an entry that has its blocks. Errors: those of reading the columns whose
- * statistics nobody kept. */
+/* Fill in `columns`, and where asked the blocks' ones, of an entry that has its blocks. Errors: those of reading the
+ * columns whose statistics nobody kept. */
 lb_status lb_parquet_survey_stats(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out,
                                   lb_error *err);
 
@@ -41,7 +42,8 @@ typedef struct lb_parquet_bounds {
 
 void lb_parquet_bounds_clear(lb_parquet_bounds *b);
 
-/* Take in a pair as the file has it (PLAIN without lengths); false: it is none of the leaf's type, a NaN, or the wrong way round. */
+/* Take in a pair as the file has it (PLAIN without lengths); false: it is none of the leaf's type, a NaN, or the wrong
+ * way round. */
 bool lb_parquet_bounds_add(lb_parquet_bounds *b, const lb_parquet_node *node, lb_str min, lb_str max, bool min_exact,
                            bool max_exact);
 void lb_parquet_bounds_merge(lb_parquet_bounds *b, const lb_parquet_bounds *from);

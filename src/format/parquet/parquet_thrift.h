@@ -1,5 +1,6 @@
-/* What is read of a Parquet file's metadata, as C structs with their Thrift tables. Source: parquet.thrift of apache/parquet-format;
- * fields that nothing here needs are left out, and stepped over. Enumerations are int32_t with the numbers of that file. */
+/* What is read of a Parquet file's metadata, as C structs with their Thrift tables. Source: parquet.thrift of
+ * apache/parquet-format; fields that nothing here needs are left out, and stepped over. Enumerations are int32_t with
+ * the numbers of that file. */
 #ifndef LB_FORMAT_PARQUET_THRIFT_H
 #define LB_FORMAT_PARQUET_THRIFT_H
 

@@ -1,4 +1,5 @@
-/* The footer of a small file, against what pyarrow's own metadata says of it; what a map keeps of it; and what is wrong. */
+/* The footer of a small file, against what pyarrow's own metadata says of it; what a map keeps of it; and what is
+ * wrong. */
 #include "format/parquet/parquet_footer.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
-/* Schemas as trees of levels. The lists and maps are those of LogicalTypes.md of apache/parquet-format (its sections "Lists", "Maps",
- * "Backward-compatibility rules"), with the types it says they are; levels by its rule that an optional or repeated field adds one. */
+/* Schemas as trees of levels. The lists and maps are those of LogicalTypes.md of apache/parquet-format (its sections
+ * "Lists", "Maps", "Backward-compatibility rules"), with the types it says they are; levels by its rule that an
+ * optional or repeated field adds one. */
 #include "format/parquet/parquet_schema.h"
 
 #include <setjmp.h>
