@@ -18,6 +18,14 @@ static uint64_t chunk_last_byte(const lb_parquet_plan *p)
     return p->offset + p->length;
 }
 
+static void chunk_set_plan(lb_parquet_chunk *c, const lb_parquet_plan *plan)
+{
+    c->plan = *plan;
+    c->next = plan->offset;
+    c->head.page.first_row = LB_PARQUET_UNKNOWN;
+    c->last_wanted_byte = LB_MIN(chunk_last_byte(plan), plan->limit);
+}
+
 lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parquet_plan *plan, lb_parquet_chunk **out,
                                 lb_error *err)
 {
@@ -28,10 +36,7 @@ lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parque
         return lb_fail_nomem(err);
     c->cx = cx;
     c->store = store;
-    c->plan = *plan;
-    c->next = plan->offset;
-    c->head.page.first_row = LB_PARQUET_UNKNOWN;
-    c->last_wanted_byte = LB_MIN(chunk_last_byte(plan), plan->limit);
+    chunk_set_plan(c, plan);
     lb_buf_init(&c->window, &cx->budget);
     lb_buf_init(&c->body, &cx->budget);
     lb_buf_init(&c->turned[0], &cx->budget);
@@ -41,6 +46,38 @@ lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parque
     lb_parquet_values_init(&c->values, &cx->budget);
     *out = c;
     return LB_OK;
+}
+
+static lb_buf chunk_emptied(lb_buf buf)
+{
+    buf.size = 0;
+    return buf;
+}
+
+void lb_parquet_chunk_reopen(lb_parquet_chunk *c, const lb_parquet_plan *plan)
+{
+    const lb_parquet_chunk was = *c;
+
+    memset(c, 0, sizeof *c);
+    c->cx = was.cx;
+    c->store = was.store;
+    c->work = was.work;
+    c->window = chunk_emptied(was.window);
+    c->body = chunk_emptied(was.body);
+    c->turned[0] = chunk_emptied(was.turned[0]);
+    c->turned[1] = chunk_emptied(was.turned[1]);
+    c->dictionary.bytes = chunk_emptied(was.dictionary.bytes);
+    c->dictionary.spans = chunk_emptied(was.dictionary.spans);
+    c->values.kind = LB_PARQUET_V_FIXED;
+    c->values.last = chunk_emptied(was.values.last);
+    c->values.turned = chunk_emptied(was.values.turned);
+    chunk_set_plan(c, plan);
+}
+
+size_t lb_parquet_chunk_memory(const lb_parquet_chunk *c)
+{
+    return c->window.cap + c->body.cap + c->turned[0].cap + c->turned[1].cap + c->dictionary.bytes.cap +
+           c->dictionary.spans.cap + c->values.last.cap + c->values.turned.cap;
 }
 
 void lb_parquet_chunk_close(lb_parquet_chunk *c)

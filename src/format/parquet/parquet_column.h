@@ -119,6 +119,9 @@ typedef struct lb_parquet_chunk lb_parquet_chunk;
  * Errors: NOMEM. */
 lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parquet_plan *plan, lb_parquet_chunk **out,
                                 lb_error *err);
+/* As if it were closed, and opened anew for another plan: its memory, which was touched already, serves again. */
+void lb_parquet_chunk_reopen(lb_parquet_chunk *chunk, const lb_parquet_plan *plan);
+size_t lb_parquet_chunk_memory(const lb_parquet_chunk *chunk);
 void lb_parquet_chunk_close(lb_parquet_chunk *chunk); /* NULL is fine */
 
 /* ---------------------------------------------------------------- columns */

@@ -21,6 +21,9 @@ static void parquet_close(lb_reader *r)
 {
     if (r == NULL)
         return;
+    while (r->n_spare > 0)
+        lb_parquet_chunk_close(r->spare[--r->n_spare]);
+    pthread_mutex_destroy(&r->lock);
     lb_parquet_footer_free(&r->footer);
     free(r);
 }
@@ -50,10 +53,12 @@ static lb_status parquet_open(const lb_format *format, lb_context *cx, lb_store 
     r->cx = cx;
     r->store = store;
     r->known = known;
+    pthread_mutex_init(&r->lock, NULL);
     lb_status status = lb_parquet_footer_of(cx, store, known, &r->footer, &done, err);
     if (status == LB_OK && !done)
         status = lb_parquet_footer_read(cx, store, &r->footer, err);
     if (status != LB_OK) {
+        pthread_mutex_destroy(&r->lock);
         free(r);
         return status;
     }
@@ -64,6 +69,36 @@ static lb_status parquet_open(const lb_format *format, lb_context *cx, lb_store 
     }
     *out = r;
     return LB_OK;
+}
+
+/* ---------------------------------------------------------------- chunks */
+
+/* A chunk with more memory than this is not kept. */
+#define PARQUET_SPARE_BYTES ((size_t)4 << 20)
+
+lb_status lb_parquet_take_chunk(lb_reader *r, const lb_parquet_plan *plan, lb_parquet_chunk **out, lb_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    *out = r->n_spare == 0 ? NULL : r->spare[--r->n_spare];
+    pthread_mutex_unlock(&r->lock);
+    if (*out == NULL)
+        return lb_parquet_chunk_open(r->cx, r->store, plan, out, err);
+    lb_parquet_chunk_reopen(*out, plan);
+    return LB_OK;
+}
+
+void lb_parquet_give_chunk(lb_reader *r, lb_parquet_chunk **chunk)
+{
+    lb_parquet_chunk *c = *chunk;
+
+    *chunk = NULL;
+    pthread_mutex_lock(&r->lock);
+    if (c != NULL && r->n_spare < LB_PARQUET_SPARE && lb_parquet_chunk_memory(c) <= PARQUET_SPARE_BYTES) {
+        r->spare[r->n_spare++] = c;
+        c = NULL;
+    }
+    pthread_mutex_unlock(&r->lock);
+    lb_parquet_chunk_close(c);
 }
 
 static const char *const parquet_extensions[] = { "parquet", "pq", NULL };

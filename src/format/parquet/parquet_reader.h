@@ -2,15 +2,27 @@
 #ifndef LB_FORMAT_PARQUET_READER_H
 #define LB_FORMAT_PARQUET_READER_H
 
+#include <pthread.h>
+
 #include "format/format.h"
 #include "format/parquet/parquet_footer.h"
+
+#define LB_PARQUET_SPARE 8
 
 struct lb_reader {
     lb_context *cx;
     lb_store *store;
     const lb_entry *known; /* NULL: opened to be surveyed */
     lb_parquet_footer footer;
+
+    pthread_mutex_t lock; /* of what follows */
+    size_t n_spare;
+    lb_parquet_chunk *spare[LB_PARQUET_SPARE]; /* chunks that were read, and whose memory may serve again */
 };
+
+/* Open a chunk, and be done with one (NULL is fine; leaves NULL), from any thread. */
+lb_status lb_parquet_take_chunk(lb_reader *r, const lb_parquet_plan *plan, lb_parquet_chunk **out, lb_error *err);
+void lb_parquet_give_chunk(lb_reader *r, lb_parquet_chunk **chunk);
 
 /* ---------------------------------------------------------------- places of pages (parquet_places.c) */
 

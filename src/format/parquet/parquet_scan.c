@@ -49,10 +49,8 @@ typedef struct scan {
 
 static void scan_close_group(scan *s)
 {
-    for (size_t i = 0; i < s->n_leaves; i++) {
-        lb_parquet_chunk_close(s->chunks[i]);
-        s->chunks[i] = NULL;
-    }
+    for (size_t i = 0; i < s->n_leaves; i++)
+        lb_parquet_give_chunk(s->r, &s->chunks[i]);
     lb_arena_free(&s->arena);
     lb_arena_init(&s->arena, &s->r->cx->budget);
     s->group = SIZE_MAX;
@@ -248,13 +246,11 @@ static lb_status scan_read_column(void *user, size_t i, lb_error *err)
 
     for (size_t k = 0; k < c->node->n_leaves; k++)
         if (c->chunks[k] == NULL)
-            LB_TRY(lb_parquet_chunk_open(s->r->cx, s->r->store, &c->plans[k], &c->chunks[k], err));
+            LB_TRY(lb_parquet_take_chunk(s->r, &c->plans[k], &c->chunks[k], err));
     LB_TRY(lb_parquet_column_read(c->building, c->chunks, (const lb_parquet_run *)(const void *)s->runs.data,
                                   s->runs.size / sizeof(lb_parquet_run), &c->too_long, err));
-    for (size_t k = 0; k < c->node->n_leaves && s->group_ends; k++) {
-        lb_parquet_chunk_close(c->chunks[k]);
-        c->chunks[k] = NULL;
-    }
+    for (size_t k = 0; k < c->node->n_leaves && s->group_ends; k++)
+        lb_parquet_give_chunk(s->r, &c->chunks[k]);
     return LB_OK;
 }
 
