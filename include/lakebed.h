@@ -220,7 +220,7 @@ typedef struct lb_map_options {
     const char *stats;          /* "all" (also NULL), "none", "block", or "NAME,NAME,…" */
     bool record_errors;         /* keep a file that cannot be read as an entry with its error (LB_OK) */
     bool hidden;                /* also take directories whose name begins with a dot */
-    bool no_compressed;         /* leave compressed files out (none are read yet) */
+    bool no_compressed;         /* leave out text that is compressed as a whole (orders.csv.gz) */
     bool by_products;           /* also take _metadata, _SUCCESS and their like */
     bool detect;                /* accept a delimiter, or UTF-16, found by looking */
     bool interop_full;          /* fill the reference reader's JSON columns */
@@ -497,6 +497,10 @@ typedef struct lb_part {
     uint64_t first_block, blocks; /* blocks touched; 0 blocks: no locator */
     int64_t first_byte, bytes;    /* byte range read, at most; -1 unknown */
     uint64_t skipped_rows;        /* decoded before the first wanted one */
+    const char
+        *container; /* "gzip" … where the file is compressed as a whole: bytes are then those of the text; NULL */
+    uint64_t restart_points; /* of it: places where decompressing can begin besides its start */
+    int64_t unpacked_bytes;  /* decompressed before the first byte of the range; -1 unknown, or not compressed */
 } lb_part;
 LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
                                   lb_error *err);

@@ -239,7 +239,7 @@ static const cli_option options[OPT_COUNT] = {
                       .repeatable = true },
     [OPT_HIDDEN] = { .name = "hidden", .help = "also take directories whose name begins with a dot", .verbs = ON_MAP },
     [OPT_NO_COMPRESSED] = { .name = "no-compressed",
-                            .help = "leave compressed files out (none are read yet)",
+                            .help = "leave out text that is compressed as a whole (.csv.gz …)",
                             .verbs = ON_MAP },
     [OPT_BY_PRODUCTS] = { .name = "by-products",
                           .help = "also take what engines leave behind: _metadata, _SUCCESS …",

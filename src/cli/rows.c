@@ -266,6 +266,11 @@ static void explain_json_part(json_out *j, const lb_part *part)
     jput_known(j, "first_byte", part->first_byte);
     jput_known(j, "bytes", part->bytes);
     jput_count(j, "skipped_rows", part->skipped_rows);
+    if (part->container != NULL) {
+        jput_text(j, "container", part->container);
+        jput_count(j, "restart_points", part->restart_points);
+        jput_known(j, "unpacked_bytes", part->unpacked_bytes);
+    }
     jout_close(j, '}');
 }
 
@@ -315,6 +320,21 @@ static void explain_take_part(grid *g, const lb_part *part)
     grid_add(g, part->bytes < 0 ? "-" : number_text((uint64_t)part->bytes).s);
 }
 
+/* Of a compressed file: what has to be decompressed first. */
+static void explain_packed(const lb_part *part)
+{
+    if (part->container == NULL)
+        return;
+    if (part->restart_points == 0)
+        (void)printf("%s: %s without restart points", part->path, part->container);
+    else
+        (void)printf("%s: %s, %s", part->path, part->container,
+                     plural_text(part->restart_points, "restart point", "restart points").s);
+    if (part->unpacked_bytes >= 0)
+        (void)printf("; %s decompressed before the first block", size_text((uint64_t)part->unpacked_bytes).s);
+    (void)printf("\n");
+}
+
 static void explain_people(const explained *e, const rows_plan *plan)
 {
     (void)printf("%s from %s", plural_text(e->rows, "row", "rows").s, plural_text(e->count, "file", "files").s);
@@ -338,6 +358,8 @@ static void explain_people(const explained *e, const rows_plan *plan)
     }
     grid_print(g, "");
     grid_free(g);
+    for (size_t i = 0; i < e->count; i++)
+        explain_packed(&e->part[i]);
 }
 
 static int explain(cli *c, lb_table *table, const rows_plan *plan)

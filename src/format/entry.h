@@ -18,8 +18,8 @@ typedef struct lb_blocks {
     const uint64_t *start_hash;  /* XXH3-64 of the first 64 bytes, or of all if shorter */
     const uint8_t *page_indexed; /* bits; NULL: all false */
     uint64_t page_indexed_bit;   /* of the first block */
-    bool
-        packed; /* a block takes compressed_size bytes of the file, not total_byte_size: those of locator `row_group` */
+    /* A block takes compressed_size bytes of the file, not total_byte_size: those of LB_LOCATOR_PACKED. */
+    bool packed;
 } lb_blocks;
 
 #define LB_LOCATOR_PACKED "row_group"

@@ -71,7 +71,7 @@ static lb_status places_of_map(const lb_pages *p, size_t group, size_t leaf, lb_
     for (size_t i = 0; i < n; i++)
         places[i] = (lb_parquet_place){ p->offset[first + i], p->length[first + i], p->first_row[first + i] };
     /* Rows that are not known are past any. */
-    if (places_hold(places, n, plan, plan->limit)) {
+    if (places_hold(places, n, plan, plan->offset + plan->length)) {
         plan->places = places;
         plan->n_places = n;
         plan->aligned = plan->leaf->max_rep == 0;
@@ -140,8 +140,8 @@ static lb_status places_read(const lb_reader *r, const places_index *list, size_
     LB_TRY(lb_parquet_read_at(r->store, at, bytes->data, (size_t)(end - at), err));
     for (size_t i = first; i < stop; i++) {
         lb_parquet_plan *plan = &plans[list[i].plan];
-        LB_TRY(lb_parquet_index_places(bytes->data + (list[i].at - at), list[i].size, plan, plan->limit, arena,
-                                       &plan->places, &plan->n_places, err));
+        LB_TRY(lb_parquet_index_places(bytes->data + (list[i].at - at), list[i].size, plan, plan->offset + plan->length,
+                                       arena, &plan->places, &plan->n_places, err));
         plan->aligned = plan->n_places != 0;
     }
     return LB_OK;
