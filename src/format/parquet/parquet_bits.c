@@ -335,30 +335,34 @@ static bool levels_narrow(const uint32_t *in, size_t n, uint16_t max, uint16_t *
     return all <= max;
 }
 
-/* Eight levels of up to 8 bits lie in 8 bytes: the usual widths have loops of their own. */
-#define LEVELS_OF(w)                                                     \
-    for (size_t i = 0; i < groups; i++, from += (w), out += 8) {         \
-        const uint64_t eight = load64(from);                             \
-        for (unsigned k = 0; k < 8; k++)                                 \
-            out[k] = (uint16_t)(eight >> (k * (w)) & ((1u << (w)) - 1)); \
-    }
-
+#if defined(__x86_64__)
+/* Eight levels of up to 4 bits a turn: four lie in the lower 16 bits, four in those `4 * width` further on. Each
+ * lane multiplies its own level to the top. */
 static void levels_groups(const uint8_t *from, unsigned width, size_t groups, uint16_t *out)
 {
-    switch (width) {
-    case 1:
-        LEVELS_OF(1)
-        break;
-    case 2:
-        LEVELS_OF(2)
-        break;
-    case 3:
-        LEVELS_OF(3)
-        break;
-    default:
-        LEVELS_OF(width)
+    const unsigned top = 16 - width;
+    const short a = (short)(1 << top), b = (short)(1 << (top - width)), c = (short)(1 << (top - 2 * width)),
+                d = (short)(1 << (top - 3 * width));
+    const __m128i by = _mm_set_epi16(d, c, b, a, d, c, b, a), down = _mm_cvtsi32_si128((int)top);
+
+    for (size_t i = 0; i < groups; i++, from += width, out += 8) {
+        const uint64_t eight = load64(from);
+        const __m128i low = _mm_set1_epi16((short)(uint16_t)eight);
+        const __m128i high = _mm_set1_epi16((short)(uint16_t)(eight >> (4 * width)));
+        const __m128i v = _mm_mullo_epi16(_mm_unpacklo_epi64(low, high), by);
+        _mm_storeu_si128((__m128i *)(void *)out, _mm_srl_epi16(v, down));
     }
 }
+#else
+static void levels_groups(const uint8_t *from, unsigned width, size_t groups, uint16_t *out)
+{
+    for (size_t i = 0; i < groups; i++, from += width, out += 8) {
+        const uint64_t eight = load64(from);
+        for (unsigned k = 0; k < 8; k++)
+            out[k] = (uint16_t)(eight >> (k * width) & ((1u << width) - 1));
+    }
+}
+#endif
 
 static bool levels_all(const uint16_t *levels, size_t n, uint16_t max)
 {
@@ -375,7 +379,7 @@ static bool levels_packed(const lb_parquet_hybrid *h, size_t n, uint16_t max, ui
     uint32_t block[256];
     const size_t at = (size_t)(h->given / 8) * h->width, size = (size_t)(h->end - h->run);
 
-    if (h->width <= 8 && h->given % 8 == 0 && n >= 8 && at + 8 <= size) {
+    if (h->width <= 4 && h->given % 8 == 0 && n >= 8 && at + 8 <= size) {
         const size_t groups = (size - at - 8) / h->width + 1;
         *done = 8 * (groups < n / 8 ? groups : n / 8);
         levels_groups(h->run + at, h->width, *done / 8, out);

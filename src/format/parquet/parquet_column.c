@@ -12,9 +12,16 @@
 
 #define COLUMN_BLOCK 1024
 
+/* What levels say of a node, in one number: leaves of one struct or list must say the same of it, or their values
+ * would not stand beside those they belong to. */
+typedef struct pq_trace {
+    uint64_t slots, items, sum;
+} pq_trace;
+
 typedef struct pq_field pq_field;
 struct pq_field {
     const lb_parquet_node *node;
+    pq_trace trace; /* kept where several leaves are below */
     uint64_t length, nulls;
     lb_buf bits;    /* validity; kept only once there was a null */
     lb_buf offsets; /* LIST, MAP: int32, where the items of each slot begin */
@@ -30,6 +37,9 @@ struct pq_field {
 typedef struct pq_path {
     size_t n;
     pq_field **fields;
+    size_t n_shared; /* those around that take their slots from another leaf */
+    pq_field **shared;
+    pq_trace *traces; /* what this leaf says of them */
 } pq_path;
 
 struct lb_parquet_column {
@@ -79,18 +89,38 @@ static void field_free(pq_field *f)
         field_free(f->children[i]);
 }
 
+/* Fill in the fields from `f` down to the leaf; before there is room for them they are only counted. */
 static void path_fill(pq_path *path, pq_field *f, size_t leaf)
 {
     if (f->node->first_leaf == leaf) {
         if (path->fields != NULL)
             path->fields[path->n] = f;
         path->n++;
+    } else {
+        if (path->shared != NULL)
+            path->shared[path->n_shared] = f;
+        path->n_shared++;
     }
     for (size_t i = 0; i < f->n_children; i++) {
         const lb_parquet_node *child = f->children[i]->node;
         if (leaf >= child->first_leaf && leaf - child->first_leaf < child->n_leaves)
             path_fill(path, f->children[i], leaf);
     }
+}
+
+static lb_status path_new(lb_parquet_column *c, size_t leaf, pq_path *path, lb_error *err)
+{
+    path_fill(path, c->root, leaf);
+    path->fields = lb_arena_alloc(&c->arena, path->n + 1, sizeof(pq_field *));
+    path->shared = lb_arena_alloc(&c->arena, path->n_shared + 1, sizeof(pq_field *));
+    path->traces = lb_arena_alloc(&c->arena, path->n_shared + 1, sizeof *path->traces);
+    if (path->fields == NULL || path->shared == NULL || path->traces == NULL)
+        return lb_arena_fail(&c->arena, err);
+    path->n = path->n_shared = 0;
+    path_fill(path, c->root, leaf);
+    if (path->n == 0 || path->fields[path->n - 1]->node->shape != LB_PARQUET_LEAF)
+        return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a Parquet leaf without a field");
+    return LB_OK;
 }
 
 static lb_status column_paths(lb_parquet_column *c, lb_error *err)
@@ -100,17 +130,8 @@ static lb_status column_paths(lb_parquet_column *c, lb_error *err)
     c->paths = lb_arena_alloc(&c->arena, root->n_leaves, sizeof *c->paths);
     if (c->paths == NULL)
         return lb_arena_fail(&c->arena, err);
-    for (; c->n_paths < root->n_leaves; c->n_paths++) {
-        pq_path *path = &c->paths[c->n_paths];
-        path_fill(path, c->root, root->first_leaf + c->n_paths);
-        path->fields = lb_arena_alloc(&c->arena, path->n, sizeof(pq_field *));
-        if (path->fields == NULL)
-            return lb_arena_fail(&c->arena, err);
-        path->n = 0;
-        path_fill(path, c->root, root->first_leaf + c->n_paths);
-        if (path->n == 0 || path->fields[path->n - 1]->node->shape != LB_PARQUET_LEAF)
-            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a Parquet leaf without a field");
-    }
+    for (; c->n_paths < root->n_leaves; c->n_paths++)
+        LB_TRY(path_new(c, root->first_leaf + c->n_paths, &c->paths[c->n_paths], err));
     return LB_OK;
 }
 
@@ -644,6 +665,36 @@ static lb_status flat_run(lb_parquet_column *c, pq_field *f, lb_parquet_chunk *c
 
 /* ---------------------------------------------------------------- columns of many levels */
 
+/* Where the items of a list begin, of 64 levels from `at` on. */
+static inline uint64_t items_of(const pq_levels *l, size_t at, size_t n, const lb_parquet_node *node)
+{
+    uint64_t has = mask_at_least(l->defs + at, n, node->item_def);
+
+    if (node->rep + 1 < l->max_rep)
+        has &= ~mask_at_least(l->reps + at, n, (uint16_t)(node->rep + 2));
+    return has;
+}
+
+static void trace_add(pq_trace *t, const pq_levels *l, const lb_parquet_node *node)
+{
+    const bool is_list = node->shape == LB_PARQUET_LIST || node->shape == LB_PARQUET_MAP;
+
+    for (size_t at = 0; at < l->n; at += 64) {
+        const pq_masks m = masks_of(l, at, node);
+        const uint64_t has = is_list ? items_of(l, at, m.n, node) : 0;
+        uint64_t left = is_list ? m.slots : m.slots & ~m.valid;
+        for (; left != 0; left &= left - 1) {
+            const uint64_t below = (left & -left) - 1;
+            const uint64_t slot = t->slots + (uint64_t)__builtin_popcountll(m.slots & below);
+            const uint64_t item = t->items + (uint64_t)__builtin_popcountll(has & below);
+            const uint64_t there = (m.valid & (below + 1)) != 0;
+            t->sum += (item * 2 + there + 1) * ((slot * 2 + 1) * UINT64_C(0x9E3779B97F4A7C15));
+        }
+        t->slots += (uint64_t)__builtin_popcountll(m.slots);
+        t->items += (uint64_t)__builtin_popcountll(has);
+    }
+}
+
 static lb_status field_list(pq_field *f, const pq_levels *l, size_t slots, lb_error *err)
 {
     const lb_parquet_node *node = f->node;
@@ -655,9 +706,7 @@ static lb_status field_list(pq_field *f, const pq_levels *l, size_t slots, lb_er
     int32_t *out = (int32_t *)(void *)(f->offsets.data + f->offsets.size);
     for (size_t at = 0; at < l->n; at += 64) {
         const pq_masks m = masks_of(l, at, node);
-        uint64_t has = mask_at_least(l->defs + at, m.n, node->item_def);
-        if (node->rep + 1 < l->max_rep)
-            has &= ~mask_at_least(l->reps + at, m.n, (uint16_t)(node->rep + 2));
+        const uint64_t has = items_of(l, at, m.n, node);
         for (uint64_t left = m.slots; left != 0; left &= left - 1) {
             const uint64_t before = has & ((left & -left) - 1);
             *out++ = (int32_t)(items + (uint64_t)__builtin_popcountll(before));
@@ -673,9 +722,13 @@ static lb_status field_list(pq_field *f, const pq_levels *l, size_t slots, lb_er
 static lb_status path_append(lb_parquet_column *c, const pq_path *path, lb_parquet_chunk *chunk, const pq_levels *l,
                              lb_error *err)
 {
+    for (size_t i = 0; i < path->n_shared; i++)
+        trace_add(&path->traces[i], l, path->shared[i]->node);
     for (size_t i = 0; i < path->n; i++) {
         pq_field *f = path->fields[i];
         size_t slots, valid;
+        if (f->node->n_leaves > 1)
+            trace_add(&f->trace, l, f->node);
         count_slots(l, f->node, &slots, &valid);
         if (f->node->nullable || f->node->shape == LB_PARQUET_LEAF)
             LB_TRY(field_validity(f, l, slots, valid, err));
@@ -776,18 +829,47 @@ static lb_status levels_run(lb_parquet_column *c, const pq_path *path, lb_parque
 
 /* ---------------------------------------------------------------- reading */
 
+static lb_status parts_differ(const pq_field *f, lb_error *err)
+{
+    const char *name = f->node->schema->name;
+
+    return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "column %.200s: its parts do not have the same values in the same rows",
+                   name == NULL ? "" : name);
+}
+
 static lb_status field_check(const pq_field *f, lb_error *err)
 {
     const bool is_struct = f->node->shape == LB_PARQUET_STRUCT;
 
     for (size_t i = 0; i < f->n_children; i++) {
         if (f->children[i]->length != (is_struct ? f->length : f->items))
-            return lb_fail(err, LB_CORRUPT, LB_NOWHERE,
-                           "column %s: its parts have different numbers of values in the same rows",
-                           f->node->schema->name == NULL ? "" : f->node->schema->name);
+            return parts_differ(f, err);
         LB_TRY(field_check(f->children[i], err));
     }
     return LB_OK;
+}
+
+static lb_status column_check(const lb_parquet_column *c, lb_error *err)
+{
+    for (size_t p = 0; p < c->n_paths; p++)
+        for (size_t i = 0; i < c->paths[p].n_shared; i++) {
+            const pq_trace *own = &c->paths[p].shared[i]->trace, *other = &c->paths[p].traces[i];
+            if (own->slots != other->slots || own->items != other->items || own->sum != other->sum)
+                return parts_differ(c->paths[p].shared[i], err);
+        }
+    return field_check(c->root, err);
+}
+
+/* Make room at once for what the footer lets expect, as far as the bytes of the chunk make it likely; without it the
+ * buffer grows as values come. */
+static void leaf_expect(pq_field *f, const lb_parquet_plan *plan, uint64_t rows)
+{
+    const uint64_t most = LB_MAX((uint64_t)1 << 20, plan->length < UINT64_MAX / 8 ? plan->length * 8 : plan->length);
+    const double slots = plan->rows == 0 ? 0 : (double)rows * (double)plan->num_values / (double)plan->rows;
+    const double bytes = slots * (double)f->as.width + LB_PARQUET_SLACK;
+
+    if (f->as.form == LB_PARQUET_WIDE)
+        (void)lb_buf_reserve(&f->values, bytes < (double)most ? (size_t)bytes : (size_t)most, NULL);
 }
 
 static bool is_flat(const lb_parquet_node *node)
@@ -800,17 +882,22 @@ lb_status lb_parquet_column_read(lb_parquet_column *c, lb_parquet_chunk *const *
 {
     const bool flat = is_flat(c->root->node);
     lb_status status = LB_OK;
+    uint64_t rows = 0;
 
     c->too_long = false;
-    for (size_t p = 0; p < c->n_paths && status == LB_OK; p++)
+    for (size_t i = 0; i < n_runs; i++)
+        rows += runs[i].count;
+    for (size_t p = 0; p < c->n_paths && status == LB_OK; p++) {
+        leaf_expect(c->paths[p].fields[c->paths[p].n - 1], &chunks[p]->plan, rows);
         for (size_t i = 0; i < n_runs && status == LB_OK; i++) {
             if (runs[i].count != 0)
                 status = flat ? flat_run(c, c->root, chunks[p], &runs[i], err)
                               : levels_run(c, &c->paths[p], chunks[p], &runs[i], err);
         }
+    }
     if (too_long != NULL)
         *too_long = status != LB_OK && c->too_long;
-    return status == LB_OK ? field_check(c->root, err) : status;
+    return status == LB_OK ? column_check(c, err) : status;
 }
 
 /* ---------------------------------------------------------------- handing out */

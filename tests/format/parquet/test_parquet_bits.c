@@ -111,6 +111,31 @@ static void runs(void **state)
     assert_false(lb_parquet_hybrid_levels(&h, 14, 299, levels));
 }
 
+/* Levels have loops of their own for narrow widths; they give what numbers give, wherever they are cut. */
+static void levels_of_every_width(void **state)
+{
+    uint64_t seed = 362436069;
+
+    (void)state;
+    for (unsigned turn = 0; turn < 16 * 40; turn++) {
+        const unsigned width = turn % 16 + 1, groups = (unsigned)(next_random(&seed) % 40) + 1;
+        const size_t n = (size_t)groups * 8, cut = next_random(&seed) % n, size = (size_t)groups * width + 1;
+        uint8_t *bytes = random_bytes(size, &seed);
+        uint32_t numbers[320];
+        uint16_t levels[320];
+        lb_parquet_hybrid h;
+        bytes[0] = (uint8_t)(groups << 1 | 1);
+        lb_parquet_hybrid_init(&h, bytes, size, width);
+        assert_true(lb_parquet_hybrid_numbers(&h, n, numbers));
+        lb_parquet_hybrid_init(&h, bytes, size, width);
+        assert_true(lb_parquet_hybrid_levels(&h, cut, UINT16_MAX, levels));
+        assert_true(lb_parquet_hybrid_levels(&h, n - cut, UINT16_MAX, levels + cut));
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(levels[i], numbers[i]);
+        free(bytes);
+    }
+}
+
 /* What writers do: a last group cut short, width 0 without any bytes; and what is damage. */
 static void borders(void **state)
 {
@@ -198,8 +223,10 @@ static void bitmaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unpacking), cmocka_unit_test(examples),     cmocka_unit_test(runs),
-        cmocka_unit_test(borders),   cmocka_unit_test(bits_of_runs), cmocka_unit_test(bitmaps),
+        cmocka_unit_test(unpacking), cmocka_unit_test(examples),
+        cmocka_unit_test(runs),      cmocka_unit_test(levels_of_every_width),
+        cmocka_unit_test(borders),   cmocka_unit_test(bits_of_runs),
+        cmocka_unit_test(bitmaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,20 @@ static const char nulls[] =
     "\025\004\025\000\025\002\114\025\000\025\000\022\000\000\000\025\000\025\016\025\022\054\025\012\025"
     "\020\025\006\025\006\034\000\000\000\007\030\002\000\000\000\012\000\000";
 
+
+/* Lists of items, as the leaves x and y of a list of structs have them. */
+static const char parts_x[] =
+    "\025\000\025\062\025\062\054\025\010\025\000\025\006\025\006\034\000\000\000\002\000\000\000\003\002"
+    "\003\000\000\000\003\077\000\001\000\000\000\002\000\000\000\003\000\000\000"; /* [[1, 2], [3], None] */
+static const char parts_y[] =
+    "\025\000\025\052\025\052\054\025\010\025\000\025\006\025\006\034\000\000\000\002\000\000\000\003\002"
+    "\003\000\000\000\003\073\000\004\000\000\000\006\000\000\000"; /* [[4, None], [6], None] */
+static const char parts_cut[] =
+    "\025\000\025\052\025\052\054\025\010\025\000\025\006\025\006\034\000\000\000\002\000\000\000\003\004"
+    "\003\000\000\000\003\073\000\004\000\000\000\006\000\000\000"; /* [[4], [None, 6], None] */
+static const char parts_null[] =
+    "\025\000\025\052\025\052\054\025\010\025\000\025\006\025\006\034\000\000\000\002\000\000\000\003\002"
+    "\003\000\000\000\003\173\000\004\000\000\000\006\000\000\000"; /* [[4, None], [6], []] */
 /* clang-format on */
 
 /* optional int32; optional list of optional string; optional int64 */
@@ -139,6 +153,11 @@ static void print_value(const struct ArrowArrayView *v, int64_t row, lb_buf *out
         for (int64_t i = 0; i < count; i++)
             print_value(v->children[0], first + i, out);
         assert_int_equal(lb_buf_printf(out, NULL, "] "), LB_OK);
+    } else if (v->storage_type == NANOARROW_TYPE_STRUCT) {
+        assert_int_equal(lb_buf_printf(out, NULL, "("), LB_OK);
+        for (int64_t i = 0; i < v->n_children; i++)
+            print_value(v->children[i], row, out);
+        assert_int_equal(lb_buf_printf(out, NULL, ") "), LB_OK);
     } else if (v->storage_type == NANOARROW_TYPE_STRING) {
         const lb_str text = lb_view_bytes(v, row);
         assert_int_equal(lb_buf_printf(out, NULL, "%.*s ", (int)text.size, text.at), LB_OK);
@@ -411,6 +430,92 @@ static void claims(void **state)
     lb_buf_free(&out);
 }
 
+/* Read list<struct<x, y>> of three rows, whose leaves are these chunks. */
+static lb_status read_parts(const char *x, size_t x_size, const char *y, size_t y_size, lb_buf *out, lb_error *err)
+{
+    const char *const bytes[2] = { x, y };
+    const size_t sizes[2] = { x_size, y_size };
+    const lb_parquet_run all = { 0, 3 };
+    const lb_parquet_leaf leaf = { .physical = LB_PARQUET_INT32, .max_def = 3, .max_rep = 1, .path = LB_STR("a.x") };
+    lb_parquet_node nodes[4], *row = &nodes[1], *fields[2] = { &nodes[2], &nodes[3] };
+    lb_parquet_chunk *parts[2];
+    lb_parquet_column *column;
+    lb_store *stores[2];
+    struct ArrowArray array;
+    fixture f;
+
+    open_chunk(&f, INTS);
+    f.schema.release(&f.schema);
+    assert_int_equal(lb_type_of_words("{\"list\":{\"struct\":[{\"name\":\"x\",\"type\":\"int32\",\"nullable\":true},"
+                                      "{\"name\":\"y\",\"type\":\"int32\",\"nullable\":true}]}}",
+                                      &f.schema, NULL),
+                     LB_OK);
+    nodes[0] = (lb_parquet_node){ .shape = LB_PARQUET_LIST,
+                                  .nullable = true,
+                                  .def = 1,
+                                  .item_def = 2,
+                                  .schema = &f.schema,
+                                  .n_children = 1,
+                                  .children = &row,
+                                  .n_leaves = 2 };
+    nodes[1] = (lb_parquet_node){ .shape = LB_PARQUET_STRUCT,
+                                  .def = 2,
+                                  .slot_def = 2,
+                                  .rep = 1,
+                                  .schema = f.schema.children[0],
+                                  .n_children = 2,
+                                  .children = fields,
+                                  .n_leaves = 2 };
+    for (size_t i = 0; i < 2; i++) {
+        nodes[2 + i] = (lb_parquet_node){ .shape = LB_PARQUET_LEAF,
+                                          .nullable = true,
+                                          .def = 3,
+                                          .slot_def = 2,
+                                          .rep = 1,
+                                          .schema = f.schema.children[0]->children[i],
+                                          .first_leaf = i,
+                                          .n_leaves = 1,
+                                          .leaf = &leaf };
+        const lb_parquet_plan plan = {
+            .leaf = &leaf, .length = sizes[i], .limit = sizes[i], .num_values = 4, .rows = 3, .want_end = 3
+        };
+        assert_int_equal(lb_store_open_memory(bytes[i], sizes[i], &stores[i], NULL), LB_OK);
+        assert_int_equal(lb_parquet_chunk_open(f.cx, stores[i], &plan, &parts[i], NULL), LB_OK);
+    }
+    assert_int_equal(lb_parquet_column_new(f.cx, &nodes[0], &column, NULL), LB_OK);
+    lb_status status = lb_parquet_column_read(column, parts, &all, 1, NULL, err);
+    if (status == LB_OK) {
+        assert_int_equal(lb_parquet_column_finish(column, &array, NULL), LB_OK);
+        print_array(&f, &array, out);
+        array.release(&array);
+    }
+    lb_parquet_column_free(column);
+    for (size_t i = 0; i < 2; i++) {
+        lb_parquet_chunk_close(parts[i]);
+        lb_store_close(stores[i]);
+    }
+    close_chunk(&f);
+    return status;
+}
+
+/* Leaves of one list have the same number of values, but not in the same rows: that is damage, and no struct is made
+ * of them. */
+static void parts_of_other_rows(void **state)
+{
+    lb_buf out;
+    lb_error err = { .code = LB_OK };
+
+    (void)state;
+    lb_buf_init(&out, NULL);
+    assert_int_equal(read_parts(parts_x, sizeof parts_x - 1, parts_y, sizeof parts_y - 1, &out, &err), LB_OK);
+    assert_string_equal(lb_buf_text(&out), "[(1 4 ) (2 - ) ] [(3 6 ) ] - ");
+    assert_int_equal(read_parts(parts_x, sizeof parts_x - 1, parts_cut, sizeof parts_cut - 1, &out, &err), LB_CORRUPT);
+    assert_non_null(strstr(err.message, "in the same rows"));
+    assert_int_equal(read_parts(parts_x, sizeof parts_x - 1, parts_null, sizeof parts_null - 1, &out, NULL),
+                     LB_CORRUPT);
+    lb_buf_free(&out);
+}
+
 static void budget(void **state)
 {
     static const lb_parquet_run all = { 0, 12 };
@@ -446,6 +551,7 @@ int main(void)
         cmocka_unit_test(walking),
         cmocka_unit_test(rows_of_v2),
         cmocka_unit_test(claims),
+        cmocka_unit_test(parts_of_other_rows),
         cmocka_unit_test(budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
