@@ -142,13 +142,14 @@ static lb_status footer_chunk(footer_parse *p, const lb_pqt_chunk *c, lb_error *
 /* Bytes of its chunks, and where the first lies. */
 static void footer_sum(const footer_parse *p, size_t n, lb_parquet_group *group)
 {
-    const lb_parquet_meta *m = (const lb_parquet_meta *)(const void *)p->f->meta_list.data + p->chunks;
+    const lb_parquet_meta *m = (const lb_parquet_meta *)(const void *)p->f->meta_list.data;
 
     group->first_byte = n == 0 ? 0 : UINT64_MAX;
     for (size_t i = 0; i < n; i++) {
-        group->first_byte = LB_MIN(group->first_byte, m[i].offset);
-        (void)__builtin_add_overflow(group->compressed_size, m[i].length, &group->compressed_size);
+        group->first_byte = LB_MIN(group->first_byte, m[p->chunks + i].offset);
+        (void)__builtin_add_overflow(group->compressed_size, m[p->chunks + i].length, &group->compressed_size);
     }
+}
 }
 
 static lb_status footer_group(footer_parse *p, const lb_pqt_group *g, lb_error *err)
