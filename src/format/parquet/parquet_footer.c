@@ -150,7 +150,6 @@ static void footer_sum(const footer_parse *p, size_t n, lb_parquet_group *group)
         (void)__builtin_add_overflow(group->compressed_size, m[p->chunks + i].length, &group->compressed_size);
     }
 }
-}
 
 static lb_status footer_group(footer_parse *p, const lb_pqt_group *g, lb_error *err)
 {
