@@ -224,7 +224,7 @@ typedef struct lb_map_options {
     bool by_products;           /* also take _metadata, _SUCCESS and their like */
     bool detect;                /* accept a delimiter, or UTF-16, found by looking */
     bool interop_full;          /* fill the reference reader's JSON columns */
-    bool pages;                 /* kept for Parquet files, which are not read yet */
+    bool pages;                 /* Parquet: keep also where every page lies; their headers are read for it */
     const char *const *include; /* globs on the path below the root; none: everything */
     const char *const *exclude;
     const lb_read_options *read; /* for all files; may be NULL */

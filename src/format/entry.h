@@ -18,7 +18,17 @@ typedef struct lb_blocks {
     const uint64_t *start_hash;  /* XXH3-64 of the first 64 bytes, or of all if shorter */
     const uint8_t *page_indexed; /* bits; NULL: all false */
     uint64_t page_indexed_bit;   /* of the first block */
+    /* A block takes compressed_size bytes of the file, not total_byte_size: those of LB_LOCATOR_PACKED. */
+    bool packed;
 } lb_blocks;
+
+#define LB_LOCATOR_PACKED "row_group"
+
+/* Bytes of the file that a block takes. */
+static inline uint64_t lb_blocks_bytes(const lb_blocks *b, uint64_t i)
+{
+    return b->packed ? b->compressed_size[i] : b->total_byte_size[i];
+}
 
 typedef struct lb_dialect {
     lb_str delimiter;

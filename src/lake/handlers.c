@@ -9,13 +9,10 @@
 #include "format/arrow/arrow_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
-#include "format/orc/orc_handlers.h"
-#include "lance/lance_format.h"
-
-static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,   &lb_format_psv,
-                                             &lb_format_txt,    &lb_format_json,  &lb_format_jsonl,
-                                             &lb_format_ndjson, &lb_format_arrow, &lb_format_arrow_stream,
-                                             &lb_format_orc,    &lb_format_lance };
+static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,     &lb_format_psv,
+                                             &lb_format_txt,    &lb_format_json,    &lb_format_jsonl,
+                                             &lb_format_ndjson, &lb_format_arrow,   &lb_format_arrow_stream,
+                                             &lb_format_orc,    &lb_format_parquet, &lb_format_lance };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -144,8 +141,10 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" }, { "xlsx", "Excel" },
-    { "xls", "Excel" },       { "avro", "Avro" },  { "msgpack", "MessagePack" },
+    { "xlsx", "Excel" },
+    { "xls", "Excel" },
+    { "avro", "Avro" },
+    { "msgpack", "MessagePack" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)

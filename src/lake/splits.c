@@ -146,7 +146,7 @@ static lb_status splits_whole(split_work *w, const lb_blocks *b, uint64_t block,
     uint64_t first = b->first_byte[block];
 
     LB_TRY(splits_flush(w, err));
-    return splits_add(w, first, first + b->total_byte_size[block], b->row_count[block], err);
+    return splits_add(w, first, first + lb_blocks_bytes(b, block), b->row_count[block], err);
 }
 
 static void splits_close(split_work *w)
@@ -182,7 +182,7 @@ static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *ent
 
     LB_TRY(splits_can_walk(w, file, entry, &walks, err));
     for (uint64_t i = 0; i < b->count; i++) {
-        if (walks && b->total_byte_size[i] > w->s->target / 2 && b->row_count[i] > 1)
+        if (walks && lb_blocks_bytes(b, i) > w->s->target / 2 && b->row_count[i] > 1)
             LB_TRY(splits_records(w, file, b->first_row[i], b->row_count[i], err));
         else
             LB_TRY(splits_whole(w, b, i, err));
