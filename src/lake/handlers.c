@@ -9,6 +9,9 @@
 #include "format/arrow/arrow_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/orc/orc_handlers.h"
+#include "format/parquet/parquet_handlers.h"
+#include "lance/lance_format.h"
 static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,     &lb_format_psv,
                                              &lb_format_txt,    &lb_format_json,    &lb_format_jsonl,
                                              &lb_format_ndjson, &lb_format_arrow,   &lb_format_arrow_stream,
