@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "format/avro/avro_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
 #include "lance/lance_format.h"
 
 static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
-                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance };
+                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance,
+                                             &lb_format_avro };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -128,7 +130,7 @@ static const struct {
 } handlers_unread[] = {
     { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" },
     { "arrow", "Arrow IPC" }, { "ipc", "Arrow IPC" },       { "arrows", "Arrow IPC" },
-    { "xlsx", "Excel" },      { "xls", "Excel" },           { "avro", "Avro" },
+    { "xlsx", "Excel" },      { "xls", "Excel" },           
     { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "gz", "gzip" },
     { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },
     { "lz4", "lz4" },
