@@ -557,13 +557,14 @@ static lb_status table_open_lake(lb_table *t, lb_error *err)
 
 /* ---------------------------------------------------------------- opening and closing */
 
-/* A column of nothing but nulls is shown as text (types.md section 1). */
+/* A column of nothing but nulls is shown as text (types.md section 1), unless the file itself says that it is of nulls. */
 static lb_status table_show_nulls(lb_table *t, lb_error *err)
 {
     for (int64_t i = 0; i < t->schema.n_children; i++) {
         struct ArrowSchema *field = t->schema.children[i], made = { 0 };
-        lb_str conflict, original;
-        if (strcmp(field->format, "n") != 0 || lb_schema_get_meta(field, LB_META_CONFLICT, &conflict))
+        lb_str conflict, original, declared;
+        if (strcmp(field->format, "n") != 0 || lb_schema_get_meta(field, LB_META_CONFLICT, &conflict) ||
+            lb_schema_get_meta(field, LB_META_DECLARED, &declared))
             continue;
         LB_TRY(lb_type_of_words("string", &made, err));
         lb_status status = lb_schema_set_name(&made, lb_str_of(field->name), err);

@@ -218,12 +218,16 @@ static bool decode_items(avro_decoder *d, const avro_op *op)
     do {
         if (!decode_count(d, op, &n, &bytes))
             return false;
+        const uint8_t *begin = d->at;
         for (uint64_t i = 0; i < n; i++) {
             if (op->code == AVRO_PUT_MAP && !decode_key(d, op))
                 return false;
             if (!decode_run(d, from, op->next))
                 return false;
         }
+        /* Who passes them goes by the bytes, and has to come to the same place. */
+        if (bytes != UINT64_MAX && (uint64_t)(d->at - begin) != bytes)
+            return decode_wrong(d, op, "items that do not take as many bytes as is told");
     } while (n != 0);
     return lb_growing_items(d->append, op->to);
 }

@@ -577,10 +577,21 @@ static int arrow_nested(const avro_type *t, struct ArrowSchema *out)
     }
 }
 
+/* Null because the schema says so, and not for want of values. */
+static int arrow_null(struct ArrowSchema *out)
+{
+    int code = ArrowSchemaSetType(out, NANOARROW_TYPE_NA);
+
+    out->flags |= ARROW_FLAG_NULLABLE;
+    if (code != NANOARROW_OK)
+        return code;
+    return lb_schema_set_meta(out, LB_META_DECLARED, LB_STR("true"), NULL) == LB_OK ? NANOARROW_OK : ENOMEM;
+}
+
 static int arrow_type(const avro_type *t, struct ArrowSchema *out)
 {
     static const enum ArrowType plain[] = {
-        [AVRO_NULL] = NANOARROW_TYPE_NA,       [AVRO_BOOLEAN] = NANOARROW_TYPE_BOOL, [AVRO_INT] = NANOARROW_TYPE_INT32,
+        [AVRO_BOOLEAN] = NANOARROW_TYPE_BOOL, [AVRO_INT] = NANOARROW_TYPE_INT32,
         [AVRO_LONG] = NANOARROW_TYPE_INT64,    [AVRO_FLOAT] = NANOARROW_TYPE_FLOAT,  [AVRO_DOUBLE] = NANOARROW_TYPE_DOUBLE,
         [AVRO_BYTES] = NANOARROW_TYPE_BINARY,  [AVRO_STRING] = NANOARROW_TYPE_STRING, [AVRO_FIXED] = NANOARROW_TYPE_BINARY,
         [AVRO_ENUM] = NANOARROW_TYPE_STRING,
@@ -588,7 +599,7 @@ static int arrow_type(const avro_type *t, struct ArrowSchema *out)
 
     out->flags &= ~(int64_t)ARROW_FLAG_NULLABLE;
     if (t->kind == AVRO_NULL)
-        out->flags |= ARROW_FLAG_NULLABLE;
+        return arrow_null(out);
     if (t->logical != AVRO_PLAIN)
         return arrow_logical(t, out);
     if (t->kind >= AVRO_ARRAY)
