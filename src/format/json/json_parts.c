@@ -161,7 +161,7 @@ static lb_status parts_join_state(survey *s, const survey *part, lb_error *err)
         return LB_OK;
     s->state_row = part->state_row;
     s->state.size = s->state_more.size = 0;
-    LB_TRY(js_node_put(s->seen, &s->state, err));
+    LB_TRY(lb_seen_put(s->seen, &s->state, err));
     return lb_buf_append(&s->state_more, part->state.data, part->state.size, err);
 }
 
@@ -181,7 +181,7 @@ static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error 
         LB_TRY(js_survey_begin_block(s, &starts[i], err));
     }
     LB_TRY(parts_join_state(s, part, err));
-    LB_TRY(js_node_merge(s->seen, part->seen, &s->nodes, err));
+    LB_TRY(lb_seen_merge(s->seen, part->seen, &s->nodes, err));
     s->rows += p->rows;
     return LB_OK;
 }

@@ -1,7 +1,7 @@
 /* A mapped file under other value options: where only the types of columns change, its blocks serve on and nothing is
  * read. */
 #include "column/ipc.h"
-#include "format/json/json_rows.h"
+#include "format/seen.h"
 
 static lb_status adapt_field(struct ArrowSchema *field, const char *type, bool declared, lb_error *err)
 {
@@ -10,8 +10,8 @@ static lb_status adapt_field(struct ArrowSchema *field, const char *type, bool d
 
     LB_TRY(lb_type_of_words(type, &made, err));
     lb_status status = lb_schema_set_name(&made, lb_str_of(field->name), err);
-    if (status == LB_OK && lb_schema_get_meta(field, JS_META_ROWS, &rows))
-        status = lb_schema_set_meta(&made, JS_META_ROWS, rows, err);
+    if (status == LB_OK && lb_schema_get_meta(field, LB_META_ROWS, &rows))
+        status = lb_schema_set_meta(&made, LB_META_ROWS, rows, err);
     if (status == LB_OK && declared)
         status = lb_schema_set_meta(&made, LB_META_DECLARED, LB_STR("true"), err);
     if (status != LB_OK) {
@@ -49,7 +49,7 @@ static bool adapt_needs_values(const lb_read_options *o)
     return false;
 }
 
-lb_status js_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
+lb_status lb_seen_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
                    lb_error *err)
 {
     struct ArrowSchema schema = { 0 };
