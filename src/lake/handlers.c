@@ -8,11 +8,12 @@
 #include "format/avro/avro_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/msgpack/msgpack_handlers.h"
 #include "lance/lance_format.h"
 
 static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
                                              &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance,
-                                             &lb_format_avro };
+                                             &lb_format_avro, &lb_format_msgpack };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -131,7 +132,7 @@ static const struct {
     { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" },
     { "arrow", "Arrow IPC" }, { "ipc", "Arrow IPC" },       { "arrows", "Arrow IPC" },
     { "xlsx", "Excel" },      { "xls", "Excel" },           
-    { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "gz", "gzip" },
+    { "orc", "ORC" },          { "gz", "gzip" },
     { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },
     { "lz4", "lz4" },
 };
