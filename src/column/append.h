@@ -21,7 +21,7 @@ typedef enum lb_growing_kind {
     LB_GROWING_BYTES, /* string, binary */
     LB_GROWING_STRUCT,
     LB_GROWING_LIST,
-    LB_GROWING_MAP, /* children: keys and values */
+    LB_GROWING_MAP,  /* children: keys and values */
     LB_GROWING_UNION /* dense; type ids from 0 */
 } lb_growing_kind;
 
@@ -32,8 +32,9 @@ struct lb_growing {
     uint32_t width; /* FIXED: bytes of a value */
     int64_t length, nulls;
     struct ArrowBuffer valid; /* a byte for each value; empty as long as there are no nulls */
-    struct ArrowBuffer ends;  /* BYTES, LIST, MAP: int32 ends of values, without the 0 before; UNION: places in children */
-    struct ArrowBuffer data;  /* BOOL: a byte for each value; UNION: type ids */
+    struct ArrowBuffer
+        ends; /* BYTES, LIST, MAP: int32 ends of values, without the 0 before; UNION: places in children */
+    struct ArrowBuffer data; /* BOOL: a byte for each value; UNION: type ids */
     size_t n_children;
     lb_growing *children;
 };

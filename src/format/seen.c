@@ -303,7 +303,7 @@ static seen_type seen_number_type(const lb_seen *n)
         return SEEN_STRING;
     if (n->seen[LB_SEEN_FLOAT] != 0)
         return n->seen[LB_SEEN_UINT] == 0 && seen_largest_int(n) <= (uint64_t)SEEN_EXACT_IN_DOUBLE ? SEEN_FLOAT64
-                                                                                               : SEEN_STRING;
+                                                                                                   : SEEN_STRING;
     if (n->seen[LB_SEEN_UINT] != 0)
         return n->seen[LB_SEEN_INT] != 0 && n->min_i < 0 ? SEEN_STRING : SEEN_UINT64;
     return SEEN_INT64;
@@ -318,7 +318,7 @@ static seen_type seen_stamp_type(const lb_seen *n)
         return SEEN_NANOS;
     const lb_stamp low = { n->min_s.seconds, 0 }, high = { n->max_s.seconds, 999999000 };
     return !n->finer && lb_stamp_count(low, 1000000, &count) && lb_stamp_count(high, 1000000, &count) ? SEEN_MICROS
-                                                                                                       : SEEN_STRING;
+                                                                                                      : SEEN_STRING;
 }
 
 static seen_type seen_type_of(const lb_seen *n)

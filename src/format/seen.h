@@ -163,14 +163,14 @@ bool lb_schema_is_value(const struct ArrowSchema *schema);
 /* A survey's outcome (seen_result.c). */
 typedef struct lb_seen_result {
     lb_context *cx;
-    const char *path;             /* for notes */
-    const lb_read_options *read;  /* may be NULL */
+    const char *path;            /* for notes */
+    const lb_read_options *read; /* may be NULL */
     const lb_survey_options *options;
-    bool text;                    /* every column is text */
-    lb_arena *arena;              /* of the entry */
-    const lb_seen *rows;          /* what all of them hold */
+    bool text;           /* every column is text */
+    lb_arena *arena;     /* of the entry */
+    const lb_seen *rows; /* what all of them hold */
     uint64_t n_rows;
-    lb_buf closed; /* lent: what each block holds, as lb_seen_put has it, */
+    lb_buf closed;     /* lent: what each block holds, as lb_seen_put has it, */
     uint64_t n_closed; /* of so many blocks, all or none */
 } lb_seen_result;
 

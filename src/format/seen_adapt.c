@@ -50,7 +50,7 @@ static bool adapt_needs_values(const lb_read_options *o)
 }
 
 lb_status lb_seen_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                   lb_error *err)
+                        lb_error *err)
 {
     struct ArrowSchema schema = { 0 };
     lb_buf bytes;

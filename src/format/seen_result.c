@@ -18,7 +18,8 @@ static lb_status result_declare(struct ArrowSchema *field, const char *type, lb_
     return lb_schema_set_meta(field, LB_META_DECLARED, LB_STR("true"), err);
 }
 
-static lb_status result_field(const lb_seen_result *s, const lb_seen *n, lb_str name, struct ArrowSchema *field, lb_error *err)
+static lb_status result_field(const lb_seen_result *s, const lb_seen *n, lb_str name, struct ArrowSchema *field,
+                              lb_error *err)
 {
     const char *declared = result_declared(s, name);
 
@@ -47,7 +48,8 @@ static lb_status result_schema(const lb_seen_result *s, struct ArrowSchema *out,
     return LB_OK;
 }
 
-static lb_status result_keep_schema(const lb_seen_result *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+static lb_status result_keep_schema(const lb_seen_result *s, const struct ArrowSchema *schema, lb_entry *out,
+                                    lb_error *err)
 {
     lb_buf bytes;
 
@@ -170,7 +172,8 @@ static lb_status result_columns(result_stats *r, const lb_seen *rows, const stru
     return status;
 }
 
-static lb_status result_file_stats(const lb_seen_result *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+static lb_status result_file_stats(const lb_seen_result *s, const struct ArrowSchema *schema, lb_entry *out,
+                                   lb_error *err)
 {
     result_stats r = { .s = s, .rows = s->n_rows, .err = err };
 
@@ -237,7 +240,8 @@ static lb_status result_each_block(const lb_seen_result *s, const struct ArrowSc
     return LB_OK;
 }
 
-static lb_status result_block_stats(const lb_seen_result *s, const struct ArrowSchema *schema, lb_entry *out, lb_error *err)
+static lb_status result_block_stats(const lb_seen_result *s, const struct ArrowSchema *schema, lb_entry *out,
+                                    lb_error *err)
 {
     result_blocks to;
 

@@ -135,7 +135,8 @@ static void state_get_bound(lb_cursor *c, lb_text_bounds *t)
         lb_text_bounds_add(t, (const char *)p, size);
 }
 
-static lb_status state_get_values(lb_cursor *c, lb_arena *arena, lb_seen *n, uint8_t flags, uint16_t kinds, lb_error *err)
+static lb_status state_get_values(lb_cursor *c, lb_arena *arena, lb_seen *n, uint8_t flags, uint16_t kinds,
+                                  lb_error *err)
 {
     const bool text = (flags & STATE_TEXT) != 0, nans = (flags & STATE_NANS) != 0;
 

@@ -11,8 +11,8 @@
 #include "format/msgpack/msgpack_handlers.h"
 #include "lance/lance_format.h"
 
-static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
-                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance,
+static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,    &lb_format_psv,    &lb_format_txt,
+                                             &lb_format_json, &lb_format_jsonl,  &lb_format_ndjson, &lb_format_lance,
                                              &lb_format_avro, &lb_format_msgpack };
 
 #define HANDLERS_HEAD 512
@@ -129,12 +129,10 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" },
-    { "arrow", "Arrow IPC" }, { "ipc", "Arrow IPC" },       { "arrows", "Arrow IPC" },
-    { "xlsx", "Excel" },      { "xls", "Excel" },           
-    { "orc", "ORC" },          { "gz", "gzip" },
-    { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },
-    { "lz4", "lz4" },
+    { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" }, { "arrow", "Arrow IPC" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xlsx", "Excel" },      { "xls", "Excel" },
+    { "orc", "ORC" },         { "gz", "gzip" },          { "zst", "zstd" },        { "bz2", "bzip2" },
+    { "xz", "xz" },           { "lz4", "lz4" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)

@@ -31,17 +31,17 @@ static inline uint64_t wire_number(const uint8_t *p, unsigned bytes)
 static const struct {
     uint8_t head, length, more, tokens;
 } wire_heads[32] = {
-    { 1, 0, 0, 0 }, { 0, 0, 0, 0 },                                                 /* nil, never used */
-    { 1, 0, 0, 0 }, { 1, 0, 0, 0 },                                                 /* false, true */
-    { 2, 1, 0, 0 }, { 3, 2, 0, 0 }, { 5, 4, 0, 0 },                                 /* bin */
-    { 3, 1, 0, 0 }, { 4, 2, 0, 0 }, { 6, 4, 0, 0 },                                 /* ext: the type stands behind the length */
-    { 1, 0, 4, 0 }, { 1, 0, 8, 0 },                                                 /* float */
-    { 1, 0, 1, 0 }, { 1, 0, 2, 0 }, { 1, 0, 4, 0 }, { 1, 0, 8, 0 },                 /* uint */
-    { 1, 0, 1, 0 }, { 1, 0, 2, 0 }, { 1, 0, 4, 0 }, { 1, 0, 8, 0 },                 /* int */
+    { 1, 0, 0, 0 }, { 0, 0, 0, 0 },                                 /* nil, never used */
+    { 1, 0, 0, 0 }, { 1, 0, 0, 0 },                                 /* false, true */
+    { 2, 1, 0, 0 }, { 3, 2, 0, 0 }, { 5, 4, 0, 0 },                 /* bin */
+    { 3, 1, 0, 0 }, { 4, 2, 0, 0 }, { 6, 4, 0, 0 },                 /* ext: the type stands behind the length */
+    { 1, 0, 4, 0 }, { 1, 0, 8, 0 },                                 /* float */
+    { 1, 0, 1, 0 }, { 1, 0, 2, 0 }, { 1, 0, 4, 0 }, { 1, 0, 8, 0 }, /* uint */
+    { 1, 0, 1, 0 }, { 1, 0, 2, 0 }, { 1, 0, 4, 0 }, { 1, 0, 8, 0 }, /* int */
     { 2, 0, 1, 0 }, { 2, 0, 2, 0 }, { 2, 0, 4, 0 }, { 2, 0, 8, 0 }, { 2, 0, 16, 0 }, /* fixext */
-    { 2, 1, 0, 0 }, { 3, 2, 0, 0 }, { 5, 4, 0, 0 },                                 /* str */
-    { 3, 2, 0, 1 }, { 5, 4, 0, 1 },                                                 /* array */
-    { 3, 2, 0, 2 }, { 5, 4, 0, 2 },                                                 /* map */
+    { 2, 1, 0, 0 }, { 3, 2, 0, 0 }, { 5, 4, 0, 0 },                                  /* str */
+    { 3, 2, 0, 1 }, { 5, 4, 0, 1 },                                                  /* array */
+    { 3, 2, 0, 2 }, { 5, 4, 0, 2 },                                                  /* map */
 };
 
 /* A token of 0xC0 to 0xDF: *size of its bytes, and how many tokens it brings. 0 bytes: it is none. False: they are not all there. */
@@ -151,8 +151,7 @@ static void wire_float(lb_msgpack_token *t, const uint8_t *p, unsigned bytes)
 /* What the token of 0xC0 to 0xDF at `p` is, whose bytes are all there. */
 static void wire_token(const uint8_t *p, lb_msgpack_token *t)
 {
-    const unsigned i = *p - 0xC0u, head = wire_heads[i].head, length = wire_heads[i].length,
-                   more = wire_heads[i].more;
+    const unsigned i = *p - 0xC0u, head = wire_heads[i].head, length = wire_heads[i].length, more = wire_heads[i].more;
 
     t->n = length == 0 ? more : wire_number(p + 1, length);
     t->data = p + head;

@@ -826,8 +826,8 @@ static void test_map(void **state)
 
 static void test_read(void **state)
 {
-    static const job_fn jobs[] = { job_read_map, job_csv,  job_ndjson, job_table,
-                                   job_arrow,    job_file, job_take,   job_doctor, job_avro, job_msgpack };
+    static const job_fn jobs[] = { job_read_map, job_csv,  job_ndjson, job_table, job_arrow,
+                                   job_file,     job_take, job_doctor, job_avro,  job_msgpack };
     (void)state;
     with_map();
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {

@@ -63,9 +63,9 @@ struct avro_type {
     avro_logical logical;
     enum ArrowTimeUnit unit; /* times and timestamps */
     int32_t precision, scale;
-    lb_str name;  /* full name of a record, enum or fixed */
-    bool open;    /* its fields are being read: who names it now is recursive */
-    uint32_t n;   /* fields, branches, symbols; ITEMS: 1; FIXED: bytes */
+    lb_str name; /* full name of a record, enum or fixed */
+    bool open;   /* its fields are being read: who names it now is recursive */
+    uint32_t n;  /* fields, branches, symbols; ITEMS: 1; FIXED: bytes */
     avro_field *fields;
     lb_str *symbols;
     uint64_t least, most; /* bytes of a value; most UINT64_MAX: no limit */
@@ -109,9 +109,9 @@ typedef struct avro_walk {
     lb_store *store;
     const avro_header *header;
     const avro_type *rows;
-    uint64_t at;       /* offset of the next block */
-    uint64_t row;      /* its first */
-    lb_buf window;     /* bytes of the file from `window_at` on */
+    uint64_t at;   /* offset of the next block */
+    uint64_t row;  /* its first */
+    lb_buf window; /* bytes of the file from `window_at` on */
     uint64_t window_at;
     uint64_t last_size; /* of the block before: how far to read */
     /* The block that was found: */
@@ -176,7 +176,7 @@ typedef struct avro_op {
     uint32_t next;   /* index of the op behind this one and its own */
     uint32_t column; /* of the rows, for messages */
     uint64_t n;
-    uint64_t least;  /* ITEMS: bytes of one at least */
+    uint64_t least; /* ITEMS: bytes of one at least */
     lb_growing *to;
     const avro_type *type;
     const uint32_t *starts; /* UNION: n + 1 of them; a branch ends where the next begins */

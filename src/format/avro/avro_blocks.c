@@ -47,8 +47,7 @@ void avro_walk_close(avro_walk *w)
 }
 
 /* Bytes from `offset` on, at least `want` unless the file ends before; *got of them. */
-static lb_status walk_bytes(avro_walk *w, uint64_t offset, size_t want, const uint8_t **out, size_t *got,
-                            lb_error *err)
+static lb_status walk_bytes(avro_walk *w, uint64_t offset, size_t want, const uint8_t **out, size_t *got, lb_error *err)
 {
     if (offset < w->window_at || offset - w->window_at > w->window.size ||
         w->window.size - (size_t)(offset - w->window_at) < want) {
@@ -181,14 +180,13 @@ static lb_status block_bytes(avro_block *b, lb_store *store, uint64_t total, lb_
 }
 
 /* The rows' bytes, still compressed. */
-static lb_status block_payload(const avro_block *b, const avro_header *header, uint64_t start_hash,
-                               const uint8_t **out, size_t *out_size, lb_error *err)
+static lb_status block_payload(const avro_block *b, const avro_header *header, uint64_t start_hash, const uint8_t **out,
+                               size_t *out_size, lb_error *err)
 {
     const uint8_t *p = b->bytes.data, *end = p + b->bytes.size;
     int64_t rows, size;
 
-    if (start_hash != UINT64_MAX &&
-        lb_xxh3_64(p, LB_MIN(b->bytes.size, (size_t)AVRO_START_BYTES)) != start_hash)
+    if (start_hash != UINT64_MAX && lb_xxh3_64(p, LB_MIN(b->bytes.size, (size_t)AVRO_START_BYTES)) != start_hash)
         return block_stale(b, err);
     if (!lb_avro_long(&p, end, &rows) || !lb_avro_long(&p, end, &size) || rows < 0 || (uint64_t)rows != b->count ||
         size < 0 || (uint64_t)(end - p) != (uint64_t)size + AVRO_SYNC_BYTES ||

@@ -10,8 +10,8 @@ static const struct {
     const char *name;
     lb_codec codec;
 } header_codecs[] = {
-    { "null", LB_CODEC_NONE },        { "deflate", LB_CODEC_DEFLATE }, { "snappy", LB_CODEC_SNAPPY },
-    { "zstandard", LB_CODEC_ZSTD },   { "bzip2", LB_CODEC_BZIP2 },     { "xz", LB_CODEC_XZ },
+    { "null", LB_CODEC_NONE },      { "deflate", LB_CODEC_DEFLATE }, { "snappy", LB_CODEC_SNAPPY },
+    { "zstandard", LB_CODEC_ZSTD }, { "bzip2", LB_CODEC_BZIP2 },     { "xz", LB_CODEC_XZ },
 };
 
 typedef struct header_meta {
@@ -80,8 +80,9 @@ lb_status avro_header_parse(const uint8_t *bytes, size_t size, avro_header *out,
     *out = (avro_header){ .codec = LB_CODEC_NONE };
     if (size != 0 && !header_has_magic(bytes, size)) {
         return lb_fail(err, LB_CORRUPT, LB_AT(0),
-                       size > 3 && memcmp(bytes, AVRO_MAGIC, 3) == 0 ? "a version of Avro files other than 1"
-                                                                      : "this is no Avro file: it does not begin with Obj");
+                       size > 3 && memcmp(bytes, AVRO_MAGIC, 3) == 0
+                           ? "a version of Avro files other than 1"
+                           : "this is no Avro file: it does not begin with Obj");
     }
     lb_cursor_init(&c, bytes, size, 0);
     (void)lb_cursor_take(&c, 4);

@@ -130,9 +130,9 @@ static lb_status program_put_union(program_maker *m, const avro_type *t, lb_grow
 static avro_code program_leaf(const avro_type *t)
 {
     static const avro_code plain[] = {
-        [AVRO_NULL] = AVRO_PUT_NULL,     [AVRO_BOOLEAN] = AVRO_PUT_BOOL, [AVRO_INT] = AVRO_PUT_INT,
-        [AVRO_LONG] = AVRO_PUT_LONG,     [AVRO_FLOAT] = AVRO_PUT_FLOAT,  [AVRO_DOUBLE] = AVRO_PUT_DOUBLE,
-        [AVRO_BYTES] = AVRO_PUT_BYTES,   [AVRO_STRING] = AVRO_PUT_BYTES, [AVRO_FIXED] = AVRO_PUT_FIXED,
+        [AVRO_NULL] = AVRO_PUT_NULL,   [AVRO_BOOLEAN] = AVRO_PUT_BOOL, [AVRO_INT] = AVRO_PUT_INT,
+        [AVRO_LONG] = AVRO_PUT_LONG,   [AVRO_FLOAT] = AVRO_PUT_FLOAT,  [AVRO_DOUBLE] = AVRO_PUT_DOUBLE,
+        [AVRO_BYTES] = AVRO_PUT_BYTES, [AVRO_STRING] = AVRO_PUT_BYTES, [AVRO_FIXED] = AVRO_PUT_FIXED,
         [AVRO_ENUM] = AVRO_PUT_ENUM,
     };
 
@@ -150,8 +150,8 @@ static lb_status program_put(program_maker *m, const avro_type *t, lb_growing *t
     switch (t->kind) {
     case AVRO_ARRAY:
         return program_parts(
-            m, (avro_op){ .code = AVRO_PUT_ARRAY, .type = t, .least = t->fields[0].type->least, .to = to },
-            program_put, to->children);
+            m, (avro_op){ .code = AVRO_PUT_ARRAY, .type = t, .least = t->fields[0].type->least, .to = to }, program_put,
+            to->children);
     case AVRO_MAP:
         return program_parts(
             m, (avro_op){ .code = AVRO_PUT_MAP, .type = t, .least = t->fields[0].type->least + 1, .to = to },

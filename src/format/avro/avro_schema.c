@@ -25,8 +25,9 @@ typedef struct schema_reader {
     unsigned text_depth;
 } schema_reader;
 
-static const char *const schema_primitives[] = { "null",  "boolean", "int",   "long",
-                                                 "float", "double",  "bytes", "string" };
+static const char *const schema_primitives[] = {
+    "null", "boolean", "int", "long", "float", "double", "bytes", "string"
+};
 
 static const avro_type schema_plain[] = {
     [AVRO_NULL] = { .kind = AVRO_NULL, .weight = 1 },
@@ -443,8 +444,7 @@ static lb_status schema_type(schema_reader *r, const json_t *json, lb_str space,
     r->text_depth++;
     switch (json_typeof(json)) {
     case JSON_STRING:
-        status =
-            schema_reference(r, (lb_str){ json_string_value(json), json_string_length(json) }, space, out);
+        status = schema_reference(r, (lb_str){ json_string_value(json), json_string_length(json) }, space, out);
         break;
     case JSON_ARRAY:
         status = schema_union(r, json, space, out);
@@ -464,8 +464,7 @@ lb_status avro_schema_read(lb_str text, lb_arena *arena, const avro_type **out, 
     schema_reader r = { .arena = arena, .err = err };
     json_error_t why;
     /* A default may be any number; none is looked at, nor is one refused for its size. */
-    json_t *json =
-        lb_json_load(text.at, text.size, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
+    json_t *json = lb_json_load(text.at, text.size, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
 
     if (json == NULL)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the schema is no JSON: %s", why.text);
@@ -591,9 +590,10 @@ static int arrow_null(struct ArrowSchema *out)
 static int arrow_type(const avro_type *t, struct ArrowSchema *out)
 {
     static const enum ArrowType plain[] = {
-        [AVRO_BOOLEAN] = NANOARROW_TYPE_BOOL, [AVRO_INT] = NANOARROW_TYPE_INT32,
-        [AVRO_LONG] = NANOARROW_TYPE_INT64,    [AVRO_FLOAT] = NANOARROW_TYPE_FLOAT,  [AVRO_DOUBLE] = NANOARROW_TYPE_DOUBLE,
-        [AVRO_BYTES] = NANOARROW_TYPE_BINARY,  [AVRO_STRING] = NANOARROW_TYPE_STRING, [AVRO_FIXED] = NANOARROW_TYPE_BINARY,
+        [AVRO_BOOLEAN] = NANOARROW_TYPE_BOOL,  [AVRO_INT] = NANOARROW_TYPE_INT32,
+        [AVRO_LONG] = NANOARROW_TYPE_INT64,    [AVRO_FLOAT] = NANOARROW_TYPE_FLOAT,
+        [AVRO_DOUBLE] = NANOARROW_TYPE_DOUBLE, [AVRO_BYTES] = NANOARROW_TYPE_BINARY,
+        [AVRO_STRING] = NANOARROW_TYPE_STRING, [AVRO_FIXED] = NANOARROW_TYPE_BINARY,
         [AVRO_ENUM] = NANOARROW_TYPE_STRING,
     };
 

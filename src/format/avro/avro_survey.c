@@ -215,9 +215,7 @@ static lb_status survey_rows(survey *s, lb_arena *runs, lb_error *err)
 static lb_status survey_stats(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out,
                               lb_error *err)
 {
-    survey s = {
-        .runs = { .r = r, .blocks = &out->blocks }, .options = options, .arena = arena, .out = out
-    };
+    survey s = { .runs = { .r = r, .blocks = &out->blocks }, .options = options, .arena = arena, .out = out };
     lb_arena runs;
 
     if (options->stats == LB_STATS_OFF || options->rows_only)

@@ -42,8 +42,8 @@ bool js_find_replaced(lb_json_cursor c, lb_buf *out, size_t *n, bool *any)
     *any = false;
     lb_buf_init(&list, out->budget);
     lb_buf_init(&scratch, out->budget);
-    const bool good = keys_list(&c, &list, &scratch, n) &&
-                      lb_keys_replaced((lb_key_seen *)(void *)list.data, *n, out, any);
+    const bool good =
+        keys_list(&c, &list, &scratch, n) && lb_keys_replaced((lb_key_seen *)(void *)list.data, *n, out, any);
     lb_buf_free(&list);
     lb_buf_free(&scratch);
     return good;

@@ -24,10 +24,10 @@ static lb_status result_state_rows(survey *s, lb_seen **out, lb_error *err)
 static lb_status result_keep_state(survey *s, lb_entry *out, lb_error *err)
 {
     lb_seen_state state = { .row = s->state_row,
-                       .torn = s->torn,
-                       .torn_row = s->torn_row,
-                       .torn_line = s->torn_line,
-                       .torn_byte = s->torn_byte };
+                            .torn = s->torn,
+                            .torn_row = s->torn_row,
+                            .torn_line = s->torn_line,
+                            .torn_byte = s->torn_byte };
     lb_buf bytes;
 
     if (s->state_row == UINT64_MAX && !s->torn)

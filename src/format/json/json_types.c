@@ -267,4 +267,3 @@ bool js_take(js_taker *t, lb_seen *n, lb_json_cursor *c)
 {
     return take_value(t, n, c, 0) && lb_json_finish(c);
 }
-

@@ -63,13 +63,13 @@ typedef struct mp_records {
     lb_buf window; /* LB_TEXT_PADDING zero bytes follow */
     uint64_t at;   /* offset of its first byte */
     size_t chunk;
-    bool end;                 /* nothing follows the window */
-    lb_msgpack_skip skip;     /* `at` is set anew from `place` whenever the window moves */
+    bool end;                  /* nothing follows the window */
+    lb_msgpack_skip skip;      /* `at` is set anew from `place` whenever the window moves */
     size_t place, start, stop; /* in the window: the next token; the row just read */
-    uint64_t row;             /* of the next one */
-    uint64_t left;            /* elements that the array still has; UINT64_MAX: no array */
-    bool torn;                /* the file ends inside row `row`, which begins at `start` */
-    uint64_t after;           /* offset behind the last row that was passed or read */
+    uint64_t row;              /* of the next one */
+    uint64_t left;             /* elements that the array still has; UINT64_MAX: no array */
+    bool torn;                 /* the file ends inside row `row`, which begins at `start` */
+    uint64_t after;            /* offset behind the last row that was passed or read */
     lb_tap_fn tap;
     void *tap_user;
 } mp_records;
@@ -130,6 +130,21 @@ bool mp_plain(mp_cursor *c, lb_buf *out, lb_status *status, lb_error *err);
 
 /* The name that a key gives: a text's own, or the tagged JSON of what is none, in `scratch`. 16 bytes can be read at it. */
 bool mp_key(mp_cursor *c, lb_buf *scratch, lb_str *out, lb_status *status, lb_error *err);
+
+/* Is the next key a short text, and the one that was the k-th before? Then it is passed, and this is its number; else LB_NO_KEY. */
+static inline size_t mp_hinted_key(const lb_keys *keys, uint64_t k, mp_cursor *c)
+{
+    if (k >= keys->n_hints || c->at >= c->end || (*c->at & 0xE0) != 0xA0)
+        return LB_NO_KEY;
+    const lb_key *hint = &keys->items[keys->hints[k]];
+    const char *text = (const char *)c->at + 1;
+    const size_t size = *c->at & 0x1F;
+    if (hint->name.size != size || hint->head != lb_text_prefix(text, size) ||
+        (size > 8 && memcmp(hint->name.at + 8, text + 8, size - 8) != 0))
+        return LB_NO_KEY;
+    c->at += 1 + size;
+    return keys->hints[k];
+}
 
 /* Bits of the pairs that later ones of the same key replace, appended to `out`; the cursor is at the first of `n` keys. */
 bool mp_find_replaced(mp_cursor c, uint64_t n, lb_buf *list, lb_buf *key, lb_buf *out, bool *any, lb_status *status,

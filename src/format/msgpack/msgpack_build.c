@@ -161,8 +161,7 @@ static lb_status build_kind_of(const struct ArrowSchemaView *v, mp_field *out)
     }
 }
 
-static lb_status build_make(mp_build *b, const struct ArrowSchema *schema, lb_growing *to, mp_field *out,
-                            lb_error *err)
+static lb_status build_make(mp_build *b, const struct ArrowSchema *schema, lb_growing *to, mp_field *out, lb_error *err)
 {
     struct ArrowSchemaView view;
 
@@ -373,8 +372,7 @@ static bool build_map(mp_build *b, mp_field *f, mp_cursor *c, uint64_t n)
             continue;
         }
         if (!mp_key(c, &b->key, &key, &b->append.status, b->append.err) ||
-            !lb_growing_bytes(&b->append, f->children[0].to, key.at, key.size) ||
-            !build_value(b, &f->children[1], c))
+            !lb_growing_bytes(&b->append, f->children[0].to, key.at, key.size) || !build_value(b, &f->children[1], c))
             return false;
     }
     b->replaced.size = size;
@@ -443,11 +441,16 @@ static bool build_was_replaced(mp_build *b, const mp_cursor *begin, uint64_t n, 
 
 static bool build_pair(mp_build *b, mp_field *f, mp_cursor *c, uint64_t k, bool top, mp_field **field, size_t *filled)
 {
+    const size_t number = mp_hinted_key(&f->keys, k, c);
     lb_str name;
 
-    if (!mp_key(c, &b->key, &name, &b->append.status, b->append.err))
-        return false;
-    *field = build_field(b, f, k, name, top);
+    if (number != LB_NO_KEY) {
+        *field = number < f->n_named ? f->named[number] : NULL;
+    } else {
+        if (!mp_key(c, &b->key, &name, &b->append.status, b->append.err))
+            return false;
+        *field = build_field(b, f, k, name, top);
+    }
     if (b->unknown.at != NULL)
         return false;
     if (top && *field != NULL)

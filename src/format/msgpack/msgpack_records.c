@@ -25,7 +25,8 @@ void mp_records_close(mp_records *r)
 /* Drop what lies before `keep`, and read on. */
 static lb_status records_more(mp_records *r, size_t keep, lb_error *err)
 {
-    const size_t kept = r->window.size - keep, more = LB_MAX(r->chunk, kept); /* a row that fills the window doubles it */
+    const size_t kept = r->window.size - keep,
+                 more = LB_MAX(r->chunk, kept); /* a row that fills the window doubles it */
     size_t got;
 
     LB_TRY(lb_check_cancel(r->cx, err));

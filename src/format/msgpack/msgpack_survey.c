@@ -27,7 +27,7 @@ typedef struct survey {
     uint64_t known_rows;     /* rows whose values `before` has already */
     uint64_t *runs;          /* blocks at which they begin; one more than there are */
     size_t n_runs;
-    lb_buf *closed; /* of each run: what its blocks hold */
+    lb_buf *closed;       /* of each run: what its blocks hold */
     pthread_mutex_t lock; /* of the nodes */
 } survey;
 
@@ -316,8 +316,7 @@ static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
     return status;
 }
 
-static lb_status survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena,
-                              lb_error *err)
+static lb_status survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_error *err)
 {
     const bool bounds = options->stats != LB_STATS_OFF;
 
@@ -390,8 +389,7 @@ static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_
     LB_TRY(lb_seen_merge(s->before, state.rows, &s->nodes, err));
     LB_TRY(survey_copy_blocks(s, b, block, err));
     s->rows = s->known_rows = state.row;
-    mp_records_open(&s->records, s->r->cx, s->r->store, b->first_byte[block], state.row, UINT64_MAX,
-                    s->options->chunk);
+    mp_records_open(&s->records, s->r->cx, s->r->store, b->first_byte[block], state.row, UINT64_MAX, s->options->chunk);
     return survey_rows(s, err);
 }
 

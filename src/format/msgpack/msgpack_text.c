@@ -161,8 +161,7 @@ static bool text_object(const text_job *j, uint64_t n, unsigned depth, const lb_
             good = mp_pass(j->c, 2);
             continue;
         }
-        good = text_put_str(j, before) && text_value(j, depth + 1) && text_put_str(j, ":") &&
-               text_value(j, depth + 1);
+        good = text_put_str(j, before) && text_value(j, depth + 1) && text_put_str(j, ":") && text_value(j, depth + 1);
         before = ",";
     }
     return good && text_put_str(j, "}");
@@ -178,8 +177,8 @@ static bool text_map(const text_job *j, uint64_t n, unsigned depth)
     lb_buf_init(&list, j->out->budget);
     lb_buf_init(&key, j->out->budget);
     lb_buf_init(&bits, j->out->budget);
-    const bool good = mp_find_replaced(*j->c, n, &list, &key, &bits, &any, j->status, j->err) &&
-                      text_object(j, n, depth, &bits);
+    const bool good =
+        mp_find_replaced(*j->c, n, &list, &key, &bits, &any, j->status, j->err) && text_object(j, n, depth, &bits);
     lb_buf_free(&list);
     lb_buf_free(&key);
     lb_buf_free(&bits);
@@ -191,8 +190,8 @@ static bool text_value(const text_job *j, unsigned depth)
     lb_msgpack_token t;
 
     if (depth > MP_TEXT_DEPTH)
-        return text_good(j, lb_fail(j->err, LB_UNSUPPORTED, LB_NOWHERE, "values nested more than %d levels deep",
-                                    MP_TEXT_DEPTH));
+        return text_good(
+            j, lb_fail(j->err, LB_UNSUPPORTED, LB_NOWHERE, "values nested more than %d levels deep", MP_TEXT_DEPTH));
     if (!mp_next(j->c, &t))
         return text_good(j, lb_fail(j->err, LB_INTERNAL, LB_NOWHERE, "a value ends before its end"));
     switch (t.kind) {

@@ -122,11 +122,14 @@ static lb_seen_member *take_new_member(mp_taker *t, lb_seen *n, uint64_t k, lb_s
 static lb_seen_member *take_member(mp_taker *t, lb_seen *n, uint64_t k, mp_cursor *c)
 {
     const uint8_t *at = c->at;
+    size_t number = mp_hinted_key(&n->keys, k, c);
     lb_str name;
 
+    if (number != LB_NO_KEY)
+        return &n->members[number];
     if (!mp_key(c, &t->key, &name, &t->status, t->err))
         return NULL;
-    const size_t number = lb_keys_find(&n->keys, (size_t)k, name);
+    number = lb_keys_find(&n->keys, (size_t)k, name);
     if (number == LB_NO_KEY)
         return take_new_member(t, n, k, name, at);
     lb_keys_hint(&n->keys, t->arena, (size_t)k, number);
@@ -242,8 +245,8 @@ static bool take_value(mp_taker *t, lb_seen *n, mp_cursor *c, unsigned depth)
 static bool take_as_text(mp_taker *t, lb_seen *n, mp_cursor *c)
 {
     static const lb_seen_kind kinds[] = {
-        [LB_MSGPACK_BOOL] = LB_SEEN_BOOL, [LB_MSGPACK_INT] = LB_SEEN_INT,       [LB_MSGPACK_UINT] = LB_SEEN_INT,
-        [LB_MSGPACK_FLOAT] = LB_SEEN_INT, [LB_MSGPACK_STR] = LB_SEEN_TEXT,      [LB_MSGPACK_BIN] = LB_SEEN_BINARY,
+        [LB_MSGPACK_BOOL] = LB_SEEN_BOOL,     [LB_MSGPACK_INT] = LB_SEEN_INT,     [LB_MSGPACK_UINT] = LB_SEEN_INT,
+        [LB_MSGPACK_FLOAT] = LB_SEEN_INT,     [LB_MSGPACK_STR] = LB_SEEN_TEXT,    [LB_MSGPACK_BIN] = LB_SEEN_BINARY,
         [LB_MSGPACK_EXT] = LB_SEEN_EXTENSION, [LB_MSGPACK_ARRAY] = LB_SEEN_ARRAY, [LB_MSGPACK_MAP] = LB_SEEN_OBJECT
     };
     mp_cursor again = *c;
