@@ -72,13 +72,13 @@ static void read_rows(target *t, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    target t = { .all = NULL };
+    static target targets[LB_COUNT_OF(schemas)]; /* made once */
 
     if (size == 0)
         return 0;
-    target_make(&t, schemas[data[0] % LB_COUNT_OF(schemas)]);
-    read_rows(&t, data + 1, size - 1);
-    t.schema.release(&t.schema);
-    lb_arena_free(&t.arena);
+    target *t = &targets[data[0] % LB_COUNT_OF(schemas)];
+    if (t->all == NULL)
+        target_make(t, schemas[data[0] % LB_COUNT_OF(schemas)]);
+    read_rows(t, data + 1, size - 1);
     return 0;
 }

@@ -228,10 +228,13 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
         unsigned structural, value;
         const char *name;
     } known[] = {
-        { LB_OPT_DELIMITER, 0, "delimiter" }, { LB_OPT_QUOTE, 0, "quote" },       { LB_OPT_ESCAPE, 0, "escape" },
-        { LB_OPT_HEADER, 0, "header" },       { LB_OPT_ENCODING, 0, "encoding" }, { LB_OPT_RAGGED, 0, "ragged" },
-        { LB_OPT_SHEET, 0, "sheet" },         { 0, LB_VAL_TYPES, "types" },       { 0, LB_VAL_DECIMAL, "decimal" },
-        { 0, LB_VAL_NULL, "null" },           { 0, LB_VAL_COLUMN, "column" },
+        { LB_OPT_DELIMITER, 0, "delimiter" },   { LB_OPT_QUOTE, 0, "quote" },
+        { LB_OPT_ESCAPE, 0, "escape" },         { LB_OPT_HEADER, 0, "header" },
+        { LB_OPT_ENCODING, 0, "encoding" },     { LB_OPT_RAGGED, 0, "ragged" },
+        { LB_OPT_SHEET, 0, "sheet" },           { 0, LB_VAL_TYPES, "types" },
+        { 0, LB_VAL_DECIMAL, "decimal" },       { 0, LB_VAL_NULL, "null" },
+        { 0, LB_VAL_COLUMN, "column" },         { 0, LB_VAL_NAMES, "names" },
+        { LB_OPT_HEADER_ROW, 0, "header-row" },
     };
 
     for (size_t i = 0; o != NULL && i < LB_COUNT_OF(known); i++) {

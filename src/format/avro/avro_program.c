@@ -44,7 +44,7 @@ typedef lb_status (*program_part)(program_maker *m, const avro_type *t, lb_growi
 static lb_status program_parts(program_maker *m, avro_op op, program_part part, lb_growing *children)
 {
     const avro_type *t = op.type;
-    uint32_t *starts = lb_arena_alloc(m->arena, (size_t)t->n + 1, sizeof *starts), index;
+    uint32_t *starts = lb_arena_alloc(m->arena, (size_t)t->n + 1, sizeof *starts), index = 0;
 
     if (starts == NULL)
         return lb_arena_fail(m->arena, m->err);
@@ -110,7 +110,7 @@ static lb_status program_put_union(program_maker *m, const avro_type *t, lb_grow
 {
     unsigned null_branch;
     const avro_type *one = avro_nullable(t, &null_branch);
-    uint32_t index;
+    uint32_t index = 0;
 
     if (t->n != 1 && one == NULL)
         return program_parts(m, (avro_op){ .code = AVRO_PUT_UNION, .type = t, .n = t->n, .to = to }, program_put,

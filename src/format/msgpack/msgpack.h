@@ -99,15 +99,39 @@ static inline mp_cursor mp_records_cursor(const mp_records *r)
     return (mp_cursor){ r->window.data + r->start, r->window.data + r->stop };
 }
 
+/* ---- places of rows that are arrays (msgpack_places.c) */
+
+typedef struct mp_places {
+    size_t count;
+    lb_str *names;
+} mp_places;
+
+#define MP_PLACE_NAME 32
+
+/* The name of a place, from 0; beyond the named ones `column_N`, N from 1, in `own`. */
+lb_str mp_place_name(const mp_places *p, uint64_t place, char own[MP_PLACE_NAME]);
+
+lb_status mp_places_of_text(mp_places *p, const char *text, lb_arena *arena, lb_error *err);
+lb_status mp_places_of_row(mp_places *p, mp_cursor c, lb_arena *arena, lb_error *err);
+
+/* As mp_records_begin, and over the row of names, if there is one. Its names go to `places`, in the reader's arena; NULL: they
+ * are known. */
+lb_status mp_begin_rows(mp_records *records, lb_reader *r, bool may_array, bool *array, mp_places *places,
+                        lb_error *err);
+
+/* What r->options and r->known say of places. */
+lb_status mp_places_open(lb_reader *r, lb_error *err);
+
 /* ---- types (msgpack_types.c) */
 
 typedef struct mp_taker {
     lb_arena *arena;
     lb_buf replaced, list, key;
-    bool text;       /* every column is text: only the keys of rows matter */
-    bool careful;    /* equal keys may come: maps are looked at twice */
-    bool equal_keys; /* found some without being careful: what was taken in is not to be used */
-    uint64_t object; /* number of the last one */
+    bool text;               /* every column is text: only the keys of rows matter */
+    bool careful;            /* equal keys may come: maps are looked at twice */
+    bool equal_keys;         /* found some without being careful: what was taken in is not to be used */
+    uint64_t object;         /* number of the last one */
+    const mp_places *places; /* rows that are arrays have columns of these names; NULL: they are values */
     const uint8_t *base;
     uint64_t base_offset; /* where `base` stands in the file */
     lb_status status;
@@ -116,6 +140,9 @@ typedef struct mp_taker {
 
 void mp_taker_init(mp_taker *t, lb_arena *arena, lb_budget *budget, bool text, bool careful);
 void mp_taker_free(mp_taker *t);
+
+/* A node for rows, which has the named places. NULL: no memory, see arena->why. */
+lb_seen *mp_rows_new(lb_arena *arena, bool bounds, const mp_places *places);
 
 /* Take in the object at the cursor. False: t->status or t->equal_keys says why. */
 bool mp_take(mp_taker *t, lb_seen *n, mp_cursor *c);
@@ -165,6 +192,7 @@ typedef struct mp_build {
     lb_buf text, replaced, list, key;
     bool trusted;                   /* the types were found in these very rows: keys that are not wanted are passed */
     const struct ArrowSchema *file; /* all columns of the file */
+    const mp_places *places;        /* as in mp_taker */
     const uint8_t *wrong_at;        /* a value that is not of its column's type; NULL: none */
     lb_str unknown;                 /* a key that no column has, unless `at` is NULL */
     size_t column;                  /* which column that is */
@@ -185,8 +213,17 @@ struct lb_reader {
     bool text;                      /* --types text */
     const lb_read_options *options; /* may be NULL */
     const lb_entry *known;          /* may be NULL */
-    struct ArrowSchema schema;      /* of a known entry that has one */
+    lb_arena arena;
+    bool named, header; /* places have names by an option; the first row is of names */
+    mp_places places;
+    struct ArrowSchema schema; /* of a known entry that has one */
 };
+
+/* The names of places that rows are to have; NULL: none. */
+static inline const mp_places *mp_reader_places(const lb_reader *r)
+{
+    return r->named || r->header ? &r->places : NULL;
+}
 
 lb_status mp_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
 lb_status mp_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,

@@ -439,6 +439,15 @@ static bool build_was_replaced(mp_build *b, const mp_cursor *begin, uint64_t n, 
     return replaced;
 }
 
+/* Fields that no pair filled are null. */
+static bool build_missing(mp_build *b, const mp_field *f, size_t filled)
+{
+    for (size_t i = 0; filled != f->n_children && i < f->n_children; i++)
+        if (f->children[i].to->length == f->to->length && !lb_growing_null(&b->append, f->children[i].to))
+            return false;
+    return true;
+}
+
 static bool build_pair(mp_build *b, mp_field *f, mp_cursor *c, uint64_t k, bool top, mp_field **field, size_t *filled)
 {
     const size_t number = mp_hinted_key(&f->keys, k, c);
@@ -480,10 +489,7 @@ static bool build_struct(mp_build *b, mp_field *f, mp_cursor *c, uint64_t n, boo
         if (!mp_pass(c, 2))
             return false;
     }
-    for (size_t i = 0; filled != f->n_children && i < f->n_children; i++)
-        if (f->children[i].to->length == f->to->length && !lb_growing_null(&b->append, f->children[i].to))
-            return false;
-    return true;
+    return build_missing(b, f, filled);
 }
 
 /* ---------------------------------------------------------------- any value */
@@ -539,6 +545,26 @@ static bool build_value(mp_build *b, mp_field *f, mp_cursor *c)
     return build_token(b, f, c, &t, at);
 }
 
+/* A row that is an array: its places are the fields of their names. */
+static bool build_places(mp_build *b, mp_field *rows, mp_cursor *c, uint64_t n)
+{
+    char own[MP_PLACE_NAME];
+    size_t filled = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const lb_str name = mp_place_name(b->places, i, own);
+        const size_t number = lb_keys_of(&rows->keys, name);
+        mp_field *field = number != LB_NO_KEY && number < rows->n_named ? rows->named[number] : NULL;
+        if (field == NULL && !build_knows(b, name, true))
+            return false;
+        if (field != NULL)
+            b->column = (size_t)(field - rows->children);
+        if (!(field == NULL ? mp_pass(c, 1) : build_fields(b, rows, field, c, &filled)))
+            return false;
+    }
+    return build_missing(b, rows, filled);
+}
+
 static bool build_as_value(mp_build *b, mp_field *rows, mp_cursor c)
 {
     for (size_t i = 0; i < rows->n_children; i++) {
@@ -553,7 +579,7 @@ static bool build_as_value(mp_build *b, mp_field *rows, mp_cursor c)
 bool mp_build_row(mp_build *b, mp_field *rows, bool value, mp_cursor c)
 {
     const uint8_t *at = c.at;
-    lb_msgpack_token t;
+    lb_msgpack_token t = { .kind = LB_MSGPACK_NIL };
 
     b->wrong_at = NULL;
     b->unknown = (lb_str){ NULL, 0 };
@@ -561,7 +587,10 @@ bool mp_build_row(mp_build *b, mp_field *rows, bool value, mp_cursor c)
     if (value) {
         if (!build_as_value(b, rows, c))
             return false;
-    } else if (!mp_next(&c, &t) || t.kind != LB_MSGPACK_MAP) {
+    } else if (mp_next(&c, &t) && t.kind == LB_MSGPACK_ARRAY && b->places != NULL) {
+        if (!build_places(b, rows, &c, t.n))
+            return false;
+    } else if (t.kind != LB_MSGPACK_MAP) {
         return build_wrong(b, at);
     } else if (!build_struct(b, rows, &c, t.n, true)) {
         return false;

@@ -37,6 +37,7 @@ static void format_close(lb_reader *r)
         return;
     if (r->schema.release != NULL)
         r->schema.release(&r->schema);
+    lb_arena_free(&r->arena);
     free(r);
 }
 
@@ -55,8 +56,11 @@ static lb_status format_open(const lb_format *format, lb_context *cx, lb_store *
                       .text = options != NULL && options->types == LB_TYPES_TEXT,
                       .options = options,
                       .known = known };
+    lb_arena_init(&r->arena, &cx->budget);
     if (known != NULL && known->arrow_schema.size != 0)
         status = lb_ipc_decode_schema(known->arrow_schema.at, known->arrow_schema.size, &r->schema, err);
+    if (status == LB_OK)
+        status = mp_places_open(r, err);
     if (status == LB_OK)
         *out = r;
     else
@@ -79,7 +83,7 @@ static lb_status format_tail(const lb_entry *known, lb_error *err)
 }
 
 static const char *const format_extensions[] = { "msgpack", NULL };
-static const char *const format_options[] = { "types", "all-text", "column", NULL };
+static const char *const format_options[] = { "header-row", "types", "all-text", "names", "column", NULL };
 
 const lb_format lb_format_msgpack = {
     .name = "msgpack",

@@ -136,7 +136,7 @@ lb_status mp_records_begin(mp_records *r, bool may_array, bool *array, lb_error 
 
     *array = false;
     LB_TRY(records_more(r, 0, err));
-    while (r->window.size < 5 && !r->end)
+    while (r->window.size < 6 && !r->end) /* the largest head, and a byte behind it */
         LB_TRY(records_more(r, 0, err));
     const uint8_t *p = r->window.data;
     if (!may_array || !lb_msgpack_next(&p, p + r->window.size, &t) || t.kind != LB_MSGPACK_ARRAY)

@@ -57,9 +57,10 @@ static lb_status scan_left(lb_reader *r, uint64_t row, uint64_t *left, lb_error 
     if (!lb_str_is(r->known->locator, "array_object"))
         return LB_OK;
     LB_TRY(lb_store_read(r->store, 0, head, sizeof head, &got, err));
-    if (!lb_msgpack_next(&p, head + got, &t) || t.kind != LB_MSGPACK_ARRAY || t.n < row)
+    const uint64_t passed = row + (r->header ? 1 : 0);
+    if (!lb_msgpack_next(&p, head + got, &t) || t.kind != LB_MSGPACK_ARRAY || t.n < passed)
         return lb_fail(err, LB_STALE, LB_AT(0), "the bytes here are not those that were mapped");
-    *left = t.n - row;
+    *left = t.n - passed;
     return LB_OK;
 }
 
@@ -73,7 +74,7 @@ static lb_status scan_begin(lb_reader *r, uint64_t first, size_t chunk, mp_recor
         block = b->count - 1;
     if (block == UINT64_MAX) {
         mp_records_open(out, r->cx, r->store, 0, 0, UINT64_MAX, chunk);
-        return mp_records_begin(out, lb_str_is(r->known->locator, "array_object"), &array, err);
+        return mp_begin_rows(out, r, lb_str_is(r->known->locator, "array_object"), &array, NULL, err);
     }
     mp_records_open(out, r->cx, r->store, b->first_byte[block], b->first_row[block], UINT64_MAX, chunk);
     LB_TRY(scan_check_start(r, b, block, err));
@@ -331,6 +332,7 @@ lb_status mp_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *
     s->build = (mp_build){ .arena = &s->arena,
                            .append = { .budget = budget },
                            .file = &r->schema,
+                           .places = mp_reader_places(r),
                            .trusted = r->known != NULL && r->known->total_rows != LB_ROWS_UNKNOWN };
     lb_buf_init(&s->build.text, budget);
     lb_buf_init(&s->build.replaced, budget);

@@ -103,7 +103,7 @@ static lb_status survey_file(survey *s, lb_error *err)
         r->tap = survey_tap;
         r->tap_user = s;
         s->tap_at = 0;
-        LB_TRY(mp_records_begin(r, may_array, &s->array, err));
+        LB_TRY(mp_begin_rows(r, s->r, may_array, &s->array, &s->r->places, err));
         LB_TRY(survey_rows(s, err));
         if (!s->array || r->torn || s->sampled || r->at + r->place == s->r->store->size)
             return LB_OK;
@@ -167,7 +167,7 @@ static lb_status survey_take_run(survey *s, size_t run, mp_taker *t, lb_seen *se
     for (uint64_t i = first; status == LB_OK && !*again && i < s->runs[run + 1]; i++) {
         lb_seen *to = seen;
         if (survey_has_block_stats(s)) {
-            to = lb_seen_rows(t->arena, true);
+            to = mp_rows_new(t->arena, true, t->places);
             if (to == NULL)
                 status = lb_arena_fail(t->arena, err);
         }
@@ -203,8 +203,9 @@ static lb_status survey_run(void *user, size_t run, lb_error *err)
         mp_taker t;
         lb_arena_init(&arena, budget);
         mp_taker_init(&t, &arena, budget, s->r->text, careful);
+        t.places = mp_reader_places(s->r);
         s->closed[run].size = 0;
-        lb_seen *seen = lb_seen_rows(&arena, s->options->stats != LB_STATS_OFF);
+        lb_seen *seen = mp_rows_new(&arena, s->options->stats != LB_STATS_OFF, t.places);
         lb_status status = seen == NULL ? lb_arena_fail(&arena, err) : survey_take_run(s, run, &t, seen, &again, err);
         if (status == LB_OK && !again)
             status = survey_merge_run(s, run, seen, err);
@@ -256,6 +257,9 @@ static uint64_t survey_state_at(const survey *s)
 
 static lb_status survey_values(survey *s, lb_error *err)
 {
+    s->after = mp_rows_new(&s->nodes, s->options->stats != LB_STATS_OFF, mp_reader_places(s->r));
+    if (s->after == NULL)
+        return lb_arena_fail(&s->nodes, err);
     s->state_row = survey_state_at(s);
     if (s->options->rows_only)
         return LB_OK;
@@ -309,6 +313,16 @@ static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
     }
     out->blocks = s->found;
     out->total_rows = s->sampled ? LB_ROWS_UNKNOWN : s->rows;
+    if (s->r->header) {
+        out->has_dialect = true;
+        out->dialect = (lb_dialect){ .delimiter = LB_STR(","),
+                                     .quote = -1,
+                                     .escape = -1,
+                                     .has_header = true,
+                                     .encoding = LB_STR(""),
+                                     .sheet = -1,
+                                     .header_row = -1 };
+    }
     out->locator = s->array ? LB_STR("array_object") : LB_STR("object");
     if (status == LB_OK)
         status = lb_seen_finish(&result, out, err);
@@ -325,8 +339,7 @@ static lb_status survey_begin(survey *s, lb_reader *r, const lb_survey_options *
     lb_block_builder_init(&s->blocks, &r->cx->budget);
     pthread_mutex_init(&s->lock, NULL);
     s->before = lb_seen_rows(&s->nodes, bounds);
-    s->after = lb_seen_rows(&s->nodes, bounds);
-    return s->before == NULL || s->after == NULL ? lb_arena_fail(&s->nodes, err) : LB_OK;
+    return s->before == NULL ? lb_arena_fail(&s->nodes, err) : LB_OK;
 }
 
 static void survey_free(survey *s)

@@ -263,7 +263,53 @@ static bool take_as_text(mp_taker *t, lb_seen *n, mp_cursor *c)
     return mp_pass(c, 1);
 }
 
+/* ---------------------------------------------------------------- rows */
+
+lb_seen *mp_rows_new(lb_arena *arena, bool bounds, const mp_places *places)
+{
+    lb_seen *rows = lb_seen_rows(arena, bounds);
+
+    /* In their order, before whatever else stands in the file. */
+    for (size_t i = 0; rows != NULL && places != NULL && i < places->count; i++)
+        if (lb_seen_add_member(rows, arena, places->names[i], i) == NULL)
+            return NULL;
+    return rows;
+}
+
+static lb_seen *take_place(mp_taker *t, lb_seen *n, uint64_t place, const uint8_t *at)
+{
+    char own[MP_PLACE_NAME];
+    lb_seen_member *m = lb_seen_add_member(n, t->arena, mp_place_name(t->places, place, own),
+                                           t->base_offset + (uint64_t)(at - t->base) + t->places->count);
+
+    if (m == NULL)
+        (void)take_fails(t, lb_arena_fail(t->arena, t->err));
+    return m == NULL ? NULL : m->node;
+}
+
+/* A row that is an array, whose places are columns. */
+static bool take_places(mp_taker *t, lb_seen *n, mp_cursor *c, uint64_t count)
+{
+    lb_seen_see(n, LB_SEEN_OBJECT);
+    if (n->mixed)
+        return mp_pass(c, count);
+    for (uint64_t i = 0; i < count; i++) {
+        lb_seen *to = n->map ? n->items : take_place(t, n, i, c->at);
+        if (to == NULL || !(t->text ? take_as_text(t, to, c) : take_value(t, to, c, 1)))
+            return false;
+        if (n->keys.count > n->most_keys && take_fails(t, lb_seen_become_map(n, t->arena, t->err)))
+            return false;
+    }
+    return true;
+}
+
 bool mp_take(mp_taker *t, lb_seen *n, mp_cursor *c)
 {
-    return take_value(t, n, c, 0);
+    mp_cursor again = *c;
+    lb_msgpack_token v;
+
+    if (t->places == NULL || !mp_next(&again, &v) || v.kind != LB_MSGPACK_ARRAY)
+        return take_value(t, n, c, 0);
+    *c = again;
+    return take_places(t, n, c, v.n);
 }

@@ -512,6 +512,43 @@ def test_declared_types(tmp_path):
     assert json.loads(run("slice", path, "--to", "tagged", "--all-text"))["m"] == '{"k":1}'
 
 
+@pytest.mark.parametrize("array", [False, True])
+@pytest.mark.parametrize("header", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_places_of_arrays(array, header, threads, tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    path = lake / "x.msgpack"
+    rows = [[i, "s%d" % i, [i]][:3 - i % 2] + ([True] if i == 700 else []) for i in range(1000)]
+    want = [dict(zip(["id", "a,b", "c", "column_4"], row + [None] * (4 - len(row)))) for row in rows]
+    objects = ([["id", "a,b", "c"]] if header else []) + rows
+    path.write_bytes(msgpack.packb(objects) if array else b"".join(map(msgpack.packb, objects)))
+    option = ["--header-row"] if header else ["--names", "id,a\\,b,c"]
+    assert read("slice", path, *option, "--to", "tagged") == want
+    run("map", lake, "--stride", 64, "-j", threads, *option)
+    for first in (0, 63, 64, 699, 990):
+        assert read("slice", path, "--offset", first, "--limit", 20, "--to", "tagged") == want[first:first + 20]
+    assert json.loads(run("slice", path, "--explain", "--json", "--limit", 1))["map"] == "used"
+    assert read("take", path, 999, 0, 700, "--to", "tagged", "--columns", "column_4,id") == [
+        {"column_4": want[i]["column_4"], "id": i} for i in (999, 0, 700)]
+    run("doctor", lake, "--verify")
+    assert run("slice", path, *option, "--offset", 5, "--limit", 2, "--to", "tagged").splitlines() == run(
+        "slice", path, "--offset", 5, "--limit", 2, "--to", "tagged").splitlines()
+    if not header:    # other names than those of the map; and an array of names that nobody asked for is a row
+        assert read("slice", path, "--names", "x", "--limit", 1, "--to", "tagged") == [
+            {"x": 0, "column_2": "s0", "column_3": [0], "column_4": None}]
+
+
+def test_names_of_places_are_told_apart(tmp_path):
+    path = tmp_path / "x.msgpack"
+    path.write_bytes(msgpack.packb(["a", "a", None, "", 5]) + msgpack.packb([1, 2, 3, 4, 5]) + msgpack.packb({"a": 6, "z": 7}))
+    assert read("slice", path, "--header-row", "--to", "ndjson") == [
+        {"a": 1, "a_2": 2, "column_3": 3, "column_4": 4, "5": 5, "z": None},
+        {"a": 6, "a_2": None, "column_3": None, "column_4": None, "5": None, "z": 7}]
+    path.write_bytes(msgpack.packb({"a": 1}))
+    assert "no array of names" in run("slice", path, "--header-row", status=3)
+
+
 def test_files_without_a_telling_name_are_known(tmp_path):
     path = tmp_path / "data.bin"
     path.write_bytes(b"".join(msgpack.packb({"a": i, "b": "x" * 50}) for i in range(100)))
