@@ -1,4 +1,5 @@
 /* Schemas: JSON, whose names refer to what was declared before, as a graph of types without cycles. */
+#include <assert.h>
 #include <math.h>
 
 #include "base/names.h"
@@ -175,8 +176,8 @@ static bool schema_primitive(lb_str name, avro_kind *kind)
 /* A primitive, or what was declared under that name: in the namespace around it, else as it stands. */
 static lb_status schema_reference(schema_reader *r, lb_str name, lb_str space, const avro_type **out)
 {
+    lb_str full = { NULL, 0 };
     avro_kind kind;
-    lb_str full;
 
     if (schema_primitive(name, &kind)) {
         *out = &schema_plain[kind];
@@ -341,6 +342,7 @@ static lb_status schema_record(schema_reader *r, const json_t *json, lb_str spac
     avro_type *t = NULL;
 
     LB_TRY(schema_named(r, json, AVRO_RECORD, space, &t, &space));
+    assert(t != NULL);
     if (!json_is_array(fields) || json_array_size(fields) > UINT32_MAX)
         return schema_bad(r, "no list of fields in the record", t->name);
     t->n = (uint32_t)json_array_size(fields);
@@ -360,6 +362,7 @@ static lb_status schema_enum(schema_reader *r, const json_t *json, lb_str space,
     avro_type *t = NULL;
 
     LB_TRY(schema_named(r, json, AVRO_ENUM, space, &t, &space));
+    assert(t != NULL);
     if (!json_is_array(symbols) || json_array_size(symbols) > INT32_MAX)
         return schema_bad(r, "no symbols in the enum", t->name);
     t->n = (uint32_t)json_array_size(symbols);
@@ -387,6 +390,7 @@ static lb_status schema_fixed(schema_reader *r, const json_t *json, lb_str space
     avro_type *t = NULL;
 
     LB_TRY(schema_named(r, json, AVRO_FIXED, space, &t, &space));
+    assert(t != NULL);
     if (size < 0)
         return schema_bad(r, "no size, or one out of range, of the fixed", t->name);
     t->n = (uint32_t)size;

@@ -31,7 +31,8 @@ static lb_status places_add(mp_places *p, lb_keys *seen, size_t *cap, lb_arena *
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a name of a place holds the character NUL");
     lb_buf_init(&text, arena->budget);
     lb_status status = lb_buf_append(&text, name.at, name.size, err);
-    for (unsigned n = 2; status == LB_OK && lb_keys_of(seen, (lb_str){ (char *)text.data, text.size }) != LB_NO_KEY; n++) {
+    for (unsigned n = 2; status == LB_OK && lb_keys_of(seen, (lb_str){ (char *)text.data, text.size }) != LB_NO_KEY;
+         n++) {
         text.size = name.size;
         status = lb_buf_printf(&text, err, "_%u", n);
     }
@@ -112,7 +113,8 @@ static bool places_are_rows(const mp_records *records)
     return (byte >= 0x90 && byte <= 0x9F) || byte == 0xDC || byte == 0xDD;
 }
 
-lb_status mp_begin_rows(mp_records *records, lb_reader *r, bool may_array, bool *array, mp_places *places, lb_error *err)
+lb_status mp_begin_rows(mp_records *records, lb_reader *r, bool may_array, bool *array, mp_places *places,
+                        lb_error *err)
 {
     LB_TRY(mp_records_begin(records, may_array, array, err));
     if (*array && r->header && !places_are_rows(records)) {
@@ -139,8 +141,7 @@ lb_status mp_places_open(lb_reader *r, lb_error *err)
     if (!r->header || known == NULL)
         return LB_OK;
     mp_records_open(&records, r->cx, r->store, 0, 0, UINT64_MAX, 0);
-    lb_status status =
-        mp_begin_rows(&records, r, lb_str_is(known->locator, "array_object"), &array, &r->places, err);
+    lb_status status = mp_begin_rows(&records, r, lb_str_is(known->locator, "array_object"), &array, &r->places, err);
     mp_records_close(&records);
     return status;
 }
