@@ -109,7 +109,11 @@ static void no_token(void **state)
 }
 
 /* [1, {"a": [None, b"xy"]}], "text", {}, 2**40, [[[[[]]]]] */
-static const char objects[] = "920181a16192c0c4027879" "a474657874" "80" "cf0000010000000000" "9191919190";
+static const char objects[] = "920181a16192c0c4027879"
+                              "a474657874"
+                              "80"
+                              "cf0000010000000000"
+                              "9191919190";
 
 static void passing(void **state)
 {
@@ -125,7 +129,8 @@ static void passing(void **state)
         size_t whole = 0;
         while (whole < 5 && ends[whole + 1] <= cut)
             whole++;
-        assert_int_equal(lb_msgpack_pass(&s, bytes + cut, 5, &before, &start), whole == 5 ? LB_MSGPACK_DONE : LB_MSGPACK_MORE);
+        assert_int_equal(lb_msgpack_pass(&s, bytes + cut, 5, &before, &start),
+                         whole == 5 ? LB_MSGPACK_DONE : LB_MSGPACK_MORE);
         assert_int_equal(before, whole);
         if (s.pending != 0)
             assert_ptr_equal(start, bytes + ends[whole]);

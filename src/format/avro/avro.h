@@ -198,7 +198,7 @@ typedef struct avro_decoder {
     const avro_op *ops;
     lb_append *append;
     const uint8_t *mark;
-    uint64_t empty;     /* items of no bytes so far in the batch */
+    uint64_t empty;     /* items of no bytes so far in the row */
     const char *why;    /* what is wrong with the bytes */
     const avro_op *who; /* where in the program */
 } avro_decoder;

@@ -3,7 +3,7 @@
 #include "format/avro/avro.h"
 #include "wire/avro_wire.h"
 
-/* Items that take no bytes, as those of an array of nulls, in a batch: a few bytes could claim any number. */
+/* Items that take no bytes, as those of an array of nulls, in a row: a few bytes could claim any number. */
 #define DECODE_EMPTY_ITEMS ((uint64_t)1 << 24)
 
 static bool decode_run(avro_decoder *d, uint32_t from, uint32_t to);
@@ -210,6 +210,14 @@ static bool decode_key(avro_decoder *d, const avro_op *op)
            (op->to == NULL || lb_growing_bytes(d->append, &op->to->children[0], p, size));
 }
 
+/* Nulls leave nothing but their number. */
+static void decode_nulls(const avro_op *op, lb_append *append, uint64_t n)
+{
+    op->to->length += (int64_t)n;
+    op->to->nulls += (int64_t)n;
+    append->bytes += n;
+}
+
 static bool decode_items(avro_decoder *d, const avro_op *op)
 {
     const uint32_t from = (uint32_t)(op - d->ops) + 1;
@@ -219,7 +227,10 @@ static bool decode_items(avro_decoder *d, const avro_op *op)
         if (!decode_count(d, op, &n, &bytes))
             return false;
         const uint8_t *begin = d->at;
-        for (uint64_t i = 0; i < n; i++) {
+        const bool nulls = op->code == AVRO_PUT_ARRAY && d->ops[from].code == AVRO_PUT_NULL;
+        if (nulls)
+            decode_nulls(&d->ops[from], d->append, n);
+        for (uint64_t i = 0; !nulls && i < n; i++) {
             if (op->code == AVRO_PUT_MAP && !decode_key(d, op))
                 return false;
             if (!decode_run(d, from, op->next))

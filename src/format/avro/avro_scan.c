@@ -108,6 +108,7 @@ static lb_status scan_row(scan *s, uint64_t row, lb_error *err)
         LB_TRY(scan_load(s, row, err));
         LB_TRY(scan_pass(s, row, err));
     }
+    s->decoder.empty = 0;
     if (!avro_decode_row(&s->decoder, &s->put))
         return scan_fail(s, err);
     s->rows_built->length++;
@@ -130,7 +131,6 @@ static lb_status scan_fill(scan *s, lb_error *err)
     uint64_t n = want;
 
     s->append.err = err;
-    s->decoder.empty = 0;
     if (s->schema.n_children == 0) /* numbers of rows stand in the heads */
         s->rows_built->length = (int64_t)want;
     else

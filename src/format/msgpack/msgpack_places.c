@@ -46,7 +46,7 @@ static lb_status places_add(mp_places *p, lb_keys *seen, size_t *cap, lb_arena *
 
 lb_status mp_places_of_text(mp_places *p, const char *text, lb_arena *arena, lb_error *err)
 {
-    lb_keys seen = { NULL };
+    lb_keys seen = { .items = NULL };
     size_t cap = 0;
     lb_buf name;
 
@@ -70,7 +70,7 @@ lb_status mp_places_of_text(mp_places *p, const char *text, lb_arena *arena, lb_
 lb_status mp_places_of_row(mp_places *p, mp_cursor c, lb_arena *arena, lb_error *err)
 {
     lb_msgpack_token row, item;
-    lb_keys seen = { NULL };
+    lb_keys seen = { .items = NULL };
     lb_status status = LB_OK;
     size_t cap = 0;
     lb_buf name;

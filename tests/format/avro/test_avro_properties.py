@@ -357,6 +357,9 @@ HAND = [
     # rows of no bytes
     ("null", [(3, b"")], ['{"value":null}'] * 3),
     ({"type": "record", "name": "R", "fields": []}, [(2, b"")], ["{}"] * 2),
+    # arrays of nulls take no bytes but their counts
+    ({"type": "array", "items": "null"}, [(2, varint(3) + varint(-2) + varint(0) + varint(0) + varint(0))],
+     ['{"value":[null,null,null,null,null]}', '{"value":[]}']),
     # a union of one type has its index all the same
     (["int"], [(1, varint(0) + varint(9))], ['{"value":9}']),
     # names: a dotted one has its own namespace, a nested one that of what is around it
@@ -415,6 +418,7 @@ REFUSED = [
     (by_hand("string", (1, varint(-1))), "a length that is negative"),
     (by_hand({"type": "array", "items": "null"}, (1, varint(2**40) + varint(0))), "without a byte"),
     (by_hand({"type": "array", "items": "int"}, (1, varint(2**40) + varint(0))), "more items than the block can hold"),
+    (by_hand({"type": "array", "items": "null"}, (1, varint(-1) + varint(1) + varint(0) + varint(0))), "as many bytes as is told"),
     (by_hand({"type": "array", "items": "int"}, (1, varint(-1) + varint(2) + varint(1) + varint(0) + varint(0))),
      "as many bytes as is told"),
     (by_hand({"type": "string", "logicalType": "uuid"}, (1, text("x"))), "no UUID"),
