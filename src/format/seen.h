@@ -17,9 +17,8 @@
 #define LB_SEEN_OBJECT_KEYS 1000
 #define LB_SEEN_ROW_KEYS 10000
 
-/* The column of a file whose rows are not all objects, and the metadata of that field. */
+/* The column of a file whose rows are not all objects; it has LB_META_ROWS. */
 #define LB_ROWS_VALUE "value"
-#define LB_META_ROWS "lakebed.rows"
 
 typedef enum lb_seen_kind {
     LB_SEEN_BOOL,
@@ -177,10 +176,6 @@ typedef struct lb_seen_result {
 /* Fill arrow_schema, columns and block statistics of `out`, whose blocks are there. Errors: USAGE: a declared type; BUDGET,
  * NOMEM. */
 lb_status lb_seen_finish(const lb_seen_result *r, lb_entry *out, lb_error *err);
-
-/* The entry under value options, as lb_format.adapt has it: types of columns, or all text. */
-lb_status lb_seen_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                        lb_error *err);
 
 /* ---- where a survey can be taken up again (seen_state.c) */
 

@@ -191,7 +191,8 @@ static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *ent
     return splits_put(w, err);
 }
 
-/* A format whose blocks have no place of their own in the file: rows are cut at blocks, by their size. */
+/* A format whose blocks have no place of their own in the file, or are no file with the header before them: rows are cut
+ * at blocks, by their size. */
 static lb_status splits_rows(split_work *w, const lb_entry *entry, lb_error *err)
 {
     const lb_blocks *b = &entry->blocks;
@@ -216,11 +217,13 @@ static lb_status splits_entry(split_work *w, uint64_t file, const lb_entry *entr
     pthread_mutex_unlock(&t->lock);
     LB_TRY(status);
     /* An element alone is a row, but what lies between two is no file. */
-    w->f->by_bytes = !lb_str_is(entry->locator, "array_object");
+    w->f->by_bytes = !lb_str_is(entry->locator, "array_object") && entry->container.size == 0;
     w->f->header_bytes = entry->has_dialect ? entry->dialect.data_start : 0;
     if (!lb_entry_has_rows(entry) || entry->total_rows == 0)
         return LB_OK;
-    return entry->blocks.first_byte != NULL ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
+    const lb_format *format = lb_handler_of_name(entry->format);
+    bool pieces = entry->blocks.first_byte != NULL && (format == NULL || format->raw != NULL);
+    return pieces ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
 }
 
 static lb_status splits_file(void *user, size_t i, lb_error *err)

@@ -161,7 +161,7 @@ static lb_status table_stat(const char *path, const struct stat *now, lb_file_st
 /* Is a file read by a handler registered at run time, or was it when it was mapped? A map has no positions for it. */
 static bool table_is_dynamic(const lb_table *t, const lb_entry *entry)
 {
-    const lb_format *format = lb_handler_of_extension(t->cx, lb_path_extension(entry->rel_path));
+    const lb_format *format = lb_handler_of_path(t->cx, entry->rel_path);
 
     return lb_str_is(entry->format, "dynamic") || (format != NULL && lb_handler_is_dynamic(format));
 }
@@ -230,8 +230,7 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
             lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
     else if (failed != 0)
         status = lb_fail_errno(&why, failed, path, "stat");
-    if (status == LB_OK && lb_str_is(was.format, "dynamic") &&
-        lb_handler_of_extension(c->t->cx, lb_path_extension(was.rel_path)) == NULL) {
+    if (status == LB_OK && lb_str_is(was.format, "dynamic") && lb_handler_of_path(c->t->cx, was.rel_path) == NULL) {
         status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "the handler it was mapped with is not registered");
         lb_fail_hint(&why, "--delimited EXT=CHAR registers one");
     }
@@ -338,7 +337,7 @@ static lb_status table_build(lb_table *t, lb_error *err)
         options.read = remembered->read;
         options.hidden = remembered->discover.hidden;
         options.by_products = remembered->discover.by_products;
-        options.no_compressed = remembered->no_compressed;
+        options.no_compressed = remembered->discover.no_compressed;
         options.detect = remembered->detect;
         options.include = remembered->discover.include;
         options.exclude = remembered->discover.exclude;
@@ -557,7 +556,7 @@ static lb_status table_open_lake(lb_table *t, lb_error *err)
 
 /* ---------------------------------------------------------------- opening and closing */
 
-/* A column of nothing but nulls is shown as text (types.md section 1), unless the file itself says that it is of nulls. */
+/* A column of nothing but nulls is shown as text (types.md section 1); not one that was declared to have that type. */
 static lb_status table_show_nulls(lb_table *t, lb_error *err)
 {
     for (int64_t i = 0; i < t->schema.n_children; i++) {
@@ -640,8 +639,12 @@ static lb_status table_open(lb_table *t, const char *path, const lb_open_options
     if (!there)
         LB_TRY(table_find_version(t, path, err));
     if (there && S_ISDIR(info.st_mode)) {
+        bool headless, is_rest;
         LB_TRY(lb_dataset_look(path, &t->lake, err));
         t->lake = !t->lake;
+        LB_TRY(lb_dataset_look_headless(path, &headless, &is_rest, err));
+        if (headless)
+            return lb_dataset_fail_headless(path, is_rest, err);
     }
     LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
     LB_TRY(table_show_nulls(t, err));
@@ -703,14 +706,14 @@ int64_t lb_table_rows(const lb_table *t)
     return t->rows == LB_ROWS_UNKNOWN ? -1 : (int64_t)t->rows;
 }
 
-/* Survey a single file whole. Rows do not depend on types: all of it is read as text. */
+/* Survey a single file whole. Rows do not depend on types: text is not looked into for them. */
 static lb_status table_read_whole(lb_table *t, lb_data **out, lb_error *err)
 {
     lb_data_request q = t->request;
     lb_read_options *text = NULL;
 
     lb_status status = lb_read_options_merge(t->over, NULL, &text, err);
-    if (status == LB_OK)
+    if (status == LB_OK && t->file->format->text)
         status = lb_read_options_set(text, "all-text", NULL, err);
     q.over = text;
     q.whole = true;
@@ -974,7 +977,7 @@ const char *lb_table_map_use(lb_table *t, uint64_t index)
 
 void lb_table_tell_sample(lb_table *t)
 {
-    if (t->rows == LB_ROWS_UNKNOWN && t->file->options->types == LB_TYPES_AUTO &&
+    if (t->rows == LB_ROWS_UNKNOWN && t->file->format->text && t->file->options->types == LB_TYPES_AUTO &&
         !atomic_flag_test_and_set(&t->sample_told))
         lb_note(t->cx,
                 "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once",

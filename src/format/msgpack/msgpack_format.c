@@ -101,7 +101,7 @@ const lb_format lb_format_msgpack = {
     .take = mp_scan,
     .extents = mp_extents,
     .raw = mp_raw,
-    .adapt = lb_seen_adapt,
+    .adapt = lb_adapt_types,
     .tail = format_tail,
     .close = format_close,
 };
