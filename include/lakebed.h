@@ -183,8 +183,8 @@ LB_API bool lb_unregister_format(lb_context *cx, const char *ext);
 
 /* ---------------------------------------------------------------- read options
  * How a file is to be read, as names and values in text: the same names the command, a map and `--set` use.
- * Structural options (delimiter, quote, escape, header, encoding, ragged, sheet) say where rows and fields
- * are; value options (types, all-text, null, decimal, column) say what they mean. What is not set is taken
+ * Structural options (delimiter, quote, escape, header, encoding, ragged, sheet, header-row) say where rows and fields
+ * are; value options (types, all-text, null, decimal, names, column) say what they mean. What is not set is taken
  * from the map, or else from the format. */
 typedef struct lb_read_options lb_read_options;
 

@@ -5,17 +5,21 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "format/avro/avro_handlers.h"
 #include "codec/unpack.h"
 #include "format/arrow/arrow_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/msgpack/msgpack_handlers.h"
 #include "format/orc/orc_handlers.h"
 #include "format/parquet/parquet_handlers.h"
 #include "lance/lance_format.h"
-static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,     &lb_format_psv,
-                                             &lb_format_txt,    &lb_format_json,    &lb_format_jsonl,
-                                             &lb_format_ndjson, &lb_format_arrow,   &lb_format_arrow_stream,
-                                             &lb_format_orc,    &lb_format_parquet, &lb_format_lance };
+
+static const lb_format *const handlers[] = {
+    &lb_format_csv,   &lb_format_tsv,    &lb_format_psv,     &lb_format_txt,   &lb_format_json,
+    &lb_format_jsonl, &lb_format_ndjson, &lb_format_parquet, &lb_format_arrow, &lb_format_arrow_stream,
+    &lb_format_avro,  &lb_format_orc,    &lb_format_msgpack, &lb_format_lance,
+};
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -146,8 +150,6 @@ static const struct {
 } handlers_unread[] = {
     { "xlsx", "Excel" },
     { "xls", "Excel" },
-    { "avro", "Avro" },
-    { "msgpack", "MessagePack" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)
@@ -261,10 +263,13 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
         unsigned structural, value;
         const char *name;
     } known[] = {
-        { LB_OPT_DELIMITER, 0, "delimiter" }, { LB_OPT_QUOTE, 0, "quote" },       { LB_OPT_ESCAPE, 0, "escape" },
-        { LB_OPT_HEADER, 0, "header" },       { LB_OPT_ENCODING, 0, "encoding" }, { LB_OPT_RAGGED, 0, "ragged" },
-        { LB_OPT_SHEET, 0, "sheet" },         { 0, LB_VAL_TYPES, "types" },       { 0, LB_VAL_DECIMAL, "decimal" },
-        { 0, LB_VAL_NULL, "null" },           { 0, LB_VAL_COLUMN, "column" },
+        { LB_OPT_DELIMITER, 0, "delimiter" },   { LB_OPT_QUOTE, 0, "quote" },
+        { LB_OPT_ESCAPE, 0, "escape" },         { LB_OPT_HEADER, 0, "header" },
+        { LB_OPT_ENCODING, 0, "encoding" },     { LB_OPT_RAGGED, 0, "ragged" },
+        { LB_OPT_SHEET, 0, "sheet" },           { 0, LB_VAL_TYPES, "types" },
+        { 0, LB_VAL_DECIMAL, "decimal" },       { 0, LB_VAL_NULL, "null" },
+        { 0, LB_VAL_COLUMN, "column" },         { 0, LB_VAL_NAMES, "names" },
+        { LB_OPT_HEADER_ROW, 0, "header-row" },
     };
 
     for (size_t i = 0; o != NULL && i < LB_COUNT_OF(known); i++) {

@@ -301,7 +301,7 @@ static lb_status scan_columns(scan *s, const lb_range *range, lb_error *err)
         LB_TRY(lb_schema_copy(w->as != NULL ? w->as : field, s->schema.children[i], err));
         LB_TRY(lb_schema_set_name(s->schema.children[i], lb_str_of(field->name), err));
     }
-    s->value = js_schema_is_value(file);
+    s->value = lb_schema_is_value(file);
     return js_builder_make(&s->build, &s->schema, &s->rows_built, err);
 }
 
