@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "format/avro/avro_handlers.h"
 #include "codec/unpack.h"
 #include "format/arrow/arrow_handlers.h"
+#include "format/avro/avro_handlers.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
 #include "format/msgpack/msgpack_handlers.h"
