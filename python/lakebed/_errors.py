@@ -1,0 +1,190 @@
+"""Exceptions: each is also the built-in one that fits, so that code that knows only those catches it."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+STATUSES = (
+    "OK",
+    "IO",
+    "CORRUPT",
+    "UNSUPPORTED",
+    "BUDGET",
+    "NOMEM",
+    "USAGE",
+    "NOTFOUND",
+    "STALE",
+    "CONFLICT",
+    "CANCELLED",
+    "INTERNAL",
+)
+KIND_FILE, KIND_COLUMN, KIND_MAP = range(3)
+OPTION = re.compile(r"--([a-z][a-z-]+)(?: ('[^']*'|[^\s',;)]+))?")
+
+
+class LakebedWarning(UserWarning):
+    """Something that a reader of the rows may want to know, as why a map was not used."""
+
+
+class Error(Exception):
+    """What every exception of Lakebed is. Places are None where they do not apply.
+
+    `message` is the sentence alone, `hint` what to do next; `str()` has all of it with the place.
+    """
+
+    status: str
+    message: str
+    path: str | None
+    offset: int | None
+    row: int | None
+    line: int | None
+    hint: str
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        status: str = "INTERNAL",
+        path: str | None = None,
+        offset: int | None = None,
+        row: int | None = None,
+        line: int | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.path = path
+        self.filename = path
+        self.offset = offset
+        self.row = row
+        self.line = line
+        self.hint = hint
+
+    def __str__(self) -> str:
+        places = [("row", self.row), ("line", self.line), ("byte", self.offset)]
+        place = ", ".join("%s %d" % pair for pair in places if pair[1] is not None)
+        head = ": ".join(part for part in (self.path, place) if part)
+        return (head + ": " if head else "") + self.message + (" (" + self.hint + ")" if self.hint else "")
+
+    def __reduce__(self) -> Any:
+        return _remake, (type(self), self.message, self._places())
+
+    def _places(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("status", "path", "offset", "row", "line", "hint")}
+
+
+def _remake(kind: type[Error], message: str, places: dict[str, Any]) -> Error:
+    return kind(message, **places)
+
+
+class IoError(Error, OSError):
+    """A file could not be read or written."""
+
+
+class NotFoundError(Error, FileNotFoundError):
+    """There is no such file, directory, dataset or version."""
+
+
+class ColumnError(Error, KeyError, OSError):
+    """There is no such column; the message suggests the nearest name."""
+
+
+class MapError(Error, OSError):
+    """The map is missing or is none; `path` says where it was looked for."""
+
+
+class CorruptError(Error, OSError):
+    """The bytes break the rules of the format, or a handler in Python failed (see `__cause__`)."""
+
+
+class UnsupportedError(Error, ValueError, OSError):
+    """A format or a feature that is not read."""
+
+
+class UsageError(Error, ValueError):
+    """An argument or option that cannot be."""
+
+
+class StaleError(Error, OSError):
+    """The file changed while it was read."""
+
+
+class ConflictError(Error, OSError):
+    """Another writer holds the thing or changed it."""
+
+
+class BudgetError(Error, OSError):
+    """More memory would be needed than `configure(memory_limit=…)` allows."""
+
+
+class MemoryLimitError(Error, MemoryError):
+    """There is no memory."""
+
+
+class CancelledError(Error):
+    """Somebody else interrupted what this call was working on, as Ctrl-C in another thread."""
+
+
+class InternalError(Error, RuntimeError):
+    """A fault of Lakebed itself."""
+
+
+CLASSES: dict[str, type[Error]] = {
+    "IO": IoError,
+    "CORRUPT": CorruptError,
+    "UNSUPPORTED": UnsupportedError,
+    "BUDGET": BudgetError,
+    "NOMEM": MemoryLimitError,
+    "USAGE": UsageError,
+    "NOTFOUND": NotFoundError,
+    "STALE": StaleError,
+    "CONFLICT": ConflictError,
+    "CANCELLED": CancelledError,
+}
+
+
+def _class_of(status: str, kind: int) -> type[Error]:
+    if status == "NOTFOUND" and kind == KIND_COLUMN:
+        return ColumnError
+    if kind == KIND_MAP and status in ("NOTFOUND", "CORRUPT", "UNSUPPORTED"):
+        return MapError
+    return CLASSES.get(status, InternalError)
+
+
+def _in_python(match: re.Match[str]) -> str:
+    name, value = match.group(1).replace("-", "_"), match.group(2)
+    if value is None:
+        return name + "=True"
+    value = value[1:-1] if value.startswith("'") else value
+    return '%s="%s"' % (name, value)
+
+
+def pythonic(text: str) -> str:
+    """The library speaks of options as the command has them; here they are arguments.
+
+    >>> pythonic("--encoding WINDOWS-1252 reads it so")
+    'encoding="WINDOWS-1252" reads it so'
+    """
+    return OPTION.sub(_in_python, text).replace("`lakebed formats` lists", "lakebed.formats.describe() lists")
+
+
+def make(
+    code: int, kind: int, message: str, path: str, offset: int, row: int, line: int, hint: str, cause: Any
+) -> Error:
+    """The exception for an error of the library; called by the extension."""
+    status = STATUSES[code] if 0 <= code < len(STATUSES) else "INTERNAL"
+    error = _class_of(status, kind)(
+        pythonic(message),
+        status=status,
+        path=os.fspath(path) or None,
+        offset=offset if offset >= 0 else None,
+        row=row if row >= 0 else None,
+        line=line if line >= 0 else None,
+        hint=pythonic(hint),
+    )
+    if isinstance(cause, BaseException):
+        error.__cause__ = cause
+    return error
