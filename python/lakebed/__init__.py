@@ -42,6 +42,11 @@ from ._table import ColumnStats, Dataset, File, FileInfo, Lake, Shuffled, Split,
 
 __version__: str = _core.version()
 
+for _name in dir():
+    if isinstance(globals()[_name], type) and issubclass(globals()[_name], (Error, LakebedWarning)):
+        globals()[_name].__module__ = __name__
+del _name
+
 __all__ = [
     "Batch",
     "Batches",

@@ -22,6 +22,14 @@ STATUSES = (
 )
 KIND_FILE, KIND_COLUMN, KIND_MAP = range(3)
 OPTION = re.compile(r"--([a-z][a-z-]+)(?: ('[^']*'|[^\s',;)]+))?")
+COMMAND = re.compile(r"`lakebed ([a-z]+)((?: [^` ]+)*)`")
+FLAGS = {"force": "replace=True", "detect": "detect=True", "delimited": "lakebed.formats.register_delimited()"}
+CALLS = {
+    "map": "lakebed.lake.create_map(%s)",
+    "doctor": "lakebed.lake.doctor(%s)",
+    "schema": "lakebed.open(%s).schema",
+    "formats": "lakebed.formats.describe(%s)",
+}
 
 
 class LakebedWarning(UserWarning):
@@ -154,21 +162,40 @@ def _class_of(status: str, kind: int) -> type[Error]:
     return CLASSES.get(status, InternalError)
 
 
-def _in_python(match: re.Match[str]) -> str:
-    name, value = match.group(1).replace("-", "_"), match.group(2)
+def _option_in_python(match: re.Match[str]) -> str:
+    option, value = match.group(1), match.group(2)
+    name = option.replace("-", "_")
+    if option in FLAGS:
+        return FLAGS[option] + (" " + value if value and option == "force" else "")
     if value is None:
-        return name + "=True"
+        return name
     value = value[1:-1] if value.startswith("'") else value
+    if option == "column" and "=" in value:
+        return 'column={"%s": "%s"}' % tuple(value.split("=", 1))
     return '%s="%s"' % (name, value)
 
 
+def _command_in_python(match: re.Match[str]) -> str:
+    verb, words = match.group(1), match.group(2).split()
+    if verb == "lance":
+        return "lakebed.lance.%s()" % words[0].replace("-", "_")
+    places = ", ".join('"%s"' % word for word in words if not word.startswith("--"))
+    if "--undo" in words:
+        return "lakebed.lake.undo(%s)" % places
+    if "--heal" in words:
+        places += ", auto_heal=True"
+    return CALLS.get(verb, "lakebed.%s(%%s)" % verb) % places
+
+
 def pythonic(text: str) -> str:
-    """The library speaks of options as the command has them; here they are arguments.
+    """The library speaks of options and verbs as the command has them; here they are arguments and functions.
 
     >>> pythonic("--encoding WINDOWS-1252 reads it so")
     'encoding="WINDOWS-1252" reads it so'
+    >>> pythonic("build one with `lakebed map data`")
+    'build one with lakebed.lake.create_map("data")'
     """
-    return OPTION.sub(_in_python, text).replace("`lakebed formats` lists", "lakebed.formats.describe() lists")
+    return OPTION.sub(_option_in_python, COMMAND.sub(_command_in_python, text))
 
 
 def make(

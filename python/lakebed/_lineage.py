@@ -351,7 +351,7 @@ def lineage(
 
     >>> traced = lakebed.lineage("create table deep as select country, max(max_depth_m) m from africa group by country",
     ...                          lakebed.open("lake"))
-    >>> traced.sources_of("default.deep.m", values_only=True)
+    >>> traced.sources_of("m", values_only=True)
     ['default.africa.max_depth_m']
     """
     text = sql.decode("utf-8") if isinstance(sql, bytes) else sql

@@ -27,7 +27,7 @@ def line(what: str, done: int, total: int, files: int, total_files: int, seconds
     """What is shown.
 
     >>> line("mapping", 50_000_000, 200_000_000, 1, 4, 0.5)
-    'mapping: 25 %, 1 of 4 files, 100.0 MB/s, 1 s left'
+    'mapping: 25 %, 1 of 4 files, 100.0 MB/s, 2 s left'
     """
     parts = ["%d %%" % (100 * done // total if total else 100), "%d of %d files" % (files, total_files)]
     if seconds > 0 and done > 0:

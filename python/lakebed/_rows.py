@@ -42,11 +42,11 @@ class Schema(_core.Schema):
 
     >>> schema = lakebed.open("lake/africa.csv").schema
     >>> schema.names[:3]
-    ['name', 'country', 'max_depth_m']
+    ['name', 'country', 'area_km2']
     >>> schema["max_depth_m"].type
-    'float64'
+    'int64'
     >>> len(schema), "name" in schema
-    (7, True)
+    (10, True)
     """
 
     __slots__ = ()
@@ -101,6 +101,14 @@ class Schema(_core.Schema):
         return _core.schema_of, (self._state(),)
 
 
+def first_of(names: list[str]) -> dict[str, int]:
+    """Each name with the place of the first column that has it."""
+    places: dict[str, int] = {}
+    for i, name in enumerate(names):
+        places.setdefault(name, i)
+    return places
+
+
 class Batch(_core.Batch):
     """Rows that were read together: `pyarrow.record_batch(batch)` takes them without a copy."""
 
@@ -123,8 +131,7 @@ class Batch(_core.Batch):
 
     def to_pydict(self) -> dict[str, list[Any]]:
         """Columns as lists of Python values; of columns of one name the first counts."""
-        names = self.schema.names
-        return {names[i]: self._column(i) for i in reversed(range(len(names)))} if names else {}
+        return {name: self._column(i) for name, i in first_of(self.schema.names).items()}
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Rows as dictionaries."""
@@ -156,11 +163,11 @@ class Rows:
 
     >>> rows = lakebed.open("lake/africa.csv")[2:4]
     >>> rows.num_rows, rows.num_columns, rows.column_names[0]
-    (2, 7, 'name')
+    (2, 10, 'name')
     >>> rows.select(["name"]).to_pydict()
-    {'name': ['Malawi', 'Turkana']}
-    >>> rows[0]["max_depth_m"]
-    706.0
+    {'name': ['Edward', 'Kariba']}
+    >>> rows[1]["max_depth_m"]
+    97
     """
 
     __slots__ = ("_batches", "_names", "_schema", "_starts")
@@ -221,9 +228,7 @@ class Rows:
 
     def to_pydict(self) -> dict[str, list[Any]]:
         """Columns as lists of Python values; of columns of one name the first counts."""
-        names = self.column_names
-        first = {names[i]: i for i in reversed(range(len(names)))}
-        return {name: self.column(first[name]) for name in dict.fromkeys(names)}
+        return {name: self.column(i) for name, i in first_of(self.column_names).items()}
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Rows as dictionaries."""
@@ -273,8 +278,8 @@ class Rows:
 
         >>> print(lakebed.open("lake/africa.csv").select(["name", "max_depth_m"])[:2].to_bytes().decode(), end="")
         name,max_depth_m
-        Tanganyika,1470.0
-        Victoria,84.0
+        Albert,58
+        Chad,11
         """
         return _core.print(self, form, 0, header)
 

@@ -161,7 +161,7 @@ class Table:
         """The files, in the order of their rows.
 
         >>> [(file.path, file.rows) for file in lakebed.open("lake/africa.csv").files]
-        [('lake/africa.csv', 11)]
+        [('lake/africa.csv', 12)]
         """
         core = self._source.core()
         infos = (core.file(i) for i in range(core.info()[2]))
@@ -299,7 +299,7 @@ class Table:
         compares.
 
         >>> [split.rows for split in lakebed.open("lake/levels/huron.csv").splits(1000)]
-        [54, 44]
+        [55, 43]
         """
         target = _options.whole("target_bytes", target_bytes)
         if target == 0:
@@ -638,12 +638,12 @@ def open(
     map remembers. Raises NotFoundError, UnsupportedError, CorruptError, UsageError.
 
     >>> lakebed.open("lake/eu/europe.csv", delimiter=";")[0]["name"]
-    'Ladoga'
+    'Annecy'
     >>> lakebed.open("lake/asia.csv")
-    <lakebed.File 'lake/asia.csv': 15 rows × 7 columns>
+    <lakebed.File 'lake/asia.csv': 15 rows × 10 columns>
     >>> lakebed.open("lake/atlantis.csv")
     Traceback (most recent call last):
-    lakebed._errors.NotFoundError: lake/atlantis.csv: open: No such file or directory
+    lakebed.NotFoundError: lake/atlantis.csv: cannot open: No such file or directory
     """
     raw = _options.path_bytes(path)
     if schema not in SCHEMA_MODES:

@@ -156,7 +156,7 @@ def doctor(
 
     >>> report = lakebed.lake.doctor("lake/asia.csv")
     Traceback (most recent call last):
-    lakebed._errors.UsageError: lake/asia.csv: not a directory
+    lakebed.UsageError: lake/asia.csv: a directory is expected, this is a file
     >>> report = lakebed.lake.doctor("lake/levels", auto_heal=True)
     >>> report["status"], report["unindexed_files"], report["healed"]
     ('HEALED', ['huron.csv'], True)
@@ -177,9 +177,9 @@ def locate_row(dir_path: Any, global_row: int) -> dict[str, Any] | None:
 
     Nothing is read but the map, and whether files changed since is not looked at.
 
-    >>> lakebed.lake.locate_row("lake/levels", 97)["file_offset"]
-    97
-    >>> lakebed.lake.locate_row("lake/levels", 98) is None
+    >>> lakebed.lake.locate_row("lake", 70)
+    {'rel_path': 'levels/huron.csv', 'file_offset': 0, 'row_group': 0, 'row_in_group': 0, 'page_indexed': False}
+    >>> lakebed.lake.locate_row("lake", 188) is None
     True
     """
     place = locate(dir_path, global_row)
@@ -197,7 +197,7 @@ def locate_row(dir_path: Any, global_row: int) -> dict[str, Any] | None:
 def locate(dir_path: Any, row: int, *, file: str | None = None) -> dict[str, Any] | None:
     """As `locate_row`, with all that is known: global row, block, bytes, physical line; `file`: `row` is of that file.
 
-    >>> lakebed.lake.locate("lake/levels", 97, file="huron.csv")["block_first_byte"]
+    >>> lakebed.lake.locate("lake", 97, file="levels/huron.csv")["block_first_byte"]
     19
     """
     number = _options.whole("row", row)
@@ -212,9 +212,9 @@ def locate(dir_path: Any, row: int, *, file: str | None = None) -> dict[str, Any
 def describe(dir_path: Any) -> dict[str, Any]:
     """What a map says of itself: files, rows, bytes, stride, fingerprint, when it was made and by what, and `entries`.
 
-    >>> about = lakebed.lake.describe("lake/levels")
+    >>> about = lakebed.lake.describe("lake")
     >>> about["files"], about["rows"], about["entries"][0]["path"]
-    (1, 98, 'huron.csv')
+    (8, 188, 'africa.csv')
     """
     opened = _core.Map(_options.path_bytes(dir_path))
     about = opened.info()

@@ -82,10 +82,10 @@ def create(path: Any, rows: Any, **options: Any) -> Dataset:
     >>> lakes = lakebed.open("lake/africa.csv").select(["name", "max_depth_m"])
     >>> made = lakebed.lance.create("africa.lance", lakes, nulls="keep")
     >>> len(made), made[0]
-    (11, {'name': 'Tanganyika', 'max_depth_m': 1470.0})
+    (12, {'name': 'Albert', 'max_depth_m': 58})
     >>> lakebed.lance.create("africa.lance", lakes, nulls="keep")
     Traceback (most recent call last):
-    lakebed._errors.UsageError: africa.lance: there is a dataset already
+    lakebed.UsageError: africa.lance: there is a Lance dataset already (lakebed.lance.append() adds rows, lakebed.lance.overwrite() puts other rows in their place)
     """
     return _write("create", path, rows, options)
 
@@ -143,8 +143,10 @@ def untag(path: Any, tag: str) -> None:
 def log(path: Any) -> list[Version]:
     """All versions that are there, the first one first.
 
+    >>> made = lakebed.lance.create("africa.lance", lakebed.open("lake/africa.csv"), nulls="keep")
+    >>> again = lakebed.lance.append("africa.lance", lakebed.open("lake/africa.csv"), nulls="keep")
     >>> [version.version for version in lakebed.lance.log("africa.lance")]
-    [1]
+    [1, 2]
     """
     return [_version(*found) for found in _core.Dataset(_options.path_bytes(path)).versions()]
 
@@ -159,7 +161,8 @@ def _version(number: int, manifest: str, size: int, seconds: int, nanos: int, ow
 def checkout(path: Any, version: int | str | datetime.datetime) -> Dataset:
     """A version: a number, a tag or a time.
 
-    >>> lakebed.lance.checkout("africa.lance", 1).version
+    >>> made = lakebed.lance.create("africa.lance", lakebed.open("lake/africa.csv"), nulls="keep", tag="first")
+    >>> lakebed.lance.checkout("africa.lance", "first").version
     1
     """
     if isinstance(version, datetime.datetime):

@@ -26,7 +26,7 @@ def slice_cols(file_path: Any, selected_cols: list[str], offset: int, limit: int
     ['year', 'year']
     >>> lakebed.read.slice_cols("lake/levels/huron.csv", ["yaer"], 0, 1)
     Traceback (most recent call last):
-    lakebed._errors.ColumnError: Column 'yaer' not found (did you mean 'year'?)
+    lakebed.ColumnError: lake/levels/huron.csv: Column 'yaer' not found (did you mean 'year'?)
     """
     first, count = _options.whole("offset", offset), _options.whole("limit", limit)
     columns = _options.strings("selected_cols", selected_cols)

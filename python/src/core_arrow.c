@@ -161,6 +161,15 @@ static bool schema_export(core_schema *s, struct ArrowSchema *out)
     return false;
 }
 
+/* Of some rows of an array the nulls were not counted. */
+static void array_cut_nulls(struct ArrowArray *a)
+{
+    if (a->n_buffers == 0)
+        a->null_count = a->null_count == 0 ? 0 : a->length; /* nulls only, or no nulls of its own */
+    else if (a->null_count != 0)
+        a->null_count = a->buffers[0] == NULL ? 0 : -1;
+}
+
 /* Rows [from, from + n) of a batch: columns begin later, nothing is copied. */
 static bool batch_export(core_batch *b, int64_t from, int64_t n, struct ArrowArray *out)
 {
@@ -173,8 +182,7 @@ static bool batch_export(core_batch *b, int64_t from, int64_t n, struct ArrowArr
     for (int64_t i = 0; i < out->n_children; i++) {
         out->children[i]->offset += out->offset + from;
         out->children[i]->length = n;
-        if (out->children[i]->null_count != 0)
-            out->children[i]->null_count = -1;
+        array_cut_nulls(out->children[i]);
     }
     out->offset = 0;
     out->length = n;
@@ -532,8 +540,10 @@ static PyObject *batch_row(PyObject *self, PyObject *args)
         return NULL;
     }
     PyObject *dict = PyDict_New();
-    for (int64_t i = b->held->array.n_children; dict != NULL && i-- > 0;) {
+    for (int64_t i = 0; dict != NULL && i < b->held->array.n_children; i++) {
         const char *name = b->schema->schema.children[i]->name;
+        if (PyDict_GetItemString(dict, name == NULL ? "" : name) != NULL)
+            continue;
         PyObject *value = core_value(b->schema->schema.children[i], b->held->array.children[i],
                                      b->held->array.offset + b->from + row);
         if (value == NULL || PyDict_SetItemString(dict, name == NULL ? "" : name, value) != 0)
@@ -658,7 +668,7 @@ static bool batch_pick(const batch_object *b, PyObject *list, struct ArrowArray 
         }
         nodes[i].offset += b->held->array.offset + b->from;
         nodes[i].length = b->n;
-        nodes[i].null_count = nodes[i].null_count == 0 ? 0 : -1;
+        array_cut_nulls(&nodes[i]);
     }
     return true;
 }

@@ -86,6 +86,20 @@ static lb_status foreign_begin(lb_reader *r, foreign_rows *p, lb_error *err)
     return LB_OK;
 }
 
+/* A count that is not known of an array without a bitmap is none. */
+static void foreign_settle_nulls(const struct ArrowSchema *type, struct ArrowArray *array, int depth)
+{
+    if (array->null_count < 0 && array->n_buffers > 0 && array->buffers != NULL && array->buffers[0] == NULL &&
+        strncmp(type->format, "+u", 2) != 0)
+        array->null_count = 0;
+    if (array->n_children != type->n_children || depth > LB_TYPE_DEPTH)
+        return; /* what is looked at next will say so */
+    for (int64_t i = 0; i < array->n_children; i++)
+        foreign_settle_nulls(type->children[i], array->children[i], depth + 1);
+    if (array->dictionary != NULL && type->dictionary != NULL)
+        foreign_settle_nulls(type->dictionary, array->dictionary, depth + 1);
+}
+
 /* What the caller gives is looked at before it is used: lengths, offsets, children. */
 static lb_status foreign_check_batch(const struct ArrowSchema *schema, const struct ArrowArray *batch, lb_error *err)
 {
@@ -111,6 +125,7 @@ static lb_status foreign_next(foreign_rows *p, struct ArrowArray *out, lb_error 
         LB_TRY(lb_stream_next(&p->stream, out, err));
         if (out->release == NULL)
             return LB_OK;
+        foreign_settle_nulls(&p->from, out, 0);
         lb_status status = foreign_check_batch(&p->from, out, err);
         if (status == LB_OK && out->length != 0)
             break;
@@ -249,7 +264,7 @@ static lb_status scan_column(const foreign_scan *s, size_t i, size_t n, struct A
         picks[k] = (lb_pick){ 0, (uint32_t)k };
     part.offset += s->batch.offset + (int64_t)s->at;
     part.length = (int64_t)n;
-    part.null_count = -1;
+    part.null_count = part.null_count == 0 || part.n_buffers == 0 || part.buffers[0] == NULL ? part.null_count : -1;
     lb_status status = lb_array_gather(type, &chunk, 1, picks, n, out, err);
     free(picks);
     return status;
@@ -321,6 +336,15 @@ static lb_status scan_columns(foreign_scan *s, const lb_range *range, lb_error *
 }
 
 /* The columns have to be those that were found before: whoever asks counts on their places. */
+static bool scan_same(const struct ArrowSchema *known, const struct ArrowSchema *now)
+{
+    bool same = known->n_children == now->n_children;
+
+    for (int64_t i = 0; same && i < now->n_children; i++)
+        same = lb_schema_equal(known->children[i], now->children[i]);
+    return same;
+}
+
 static lb_status scan_check(const foreign_scan *s, const lb_reader *r, lb_error *err)
 {
     struct ArrowSchema known;
@@ -328,7 +352,7 @@ static lb_status scan_check(const foreign_scan *s, const lb_reader *r, lb_error 
     if (r->known == NULL || r->known->arrow_schema.size == 0)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "rows of a handler without the columns of its survey");
     LB_TRY(lb_ipc_decode_schema(r->known->arrow_schema.at, r->known->arrow_schema.size, &known, err));
-    bool same = lb_schema_equal(&known, &s->rows.plain);
+    bool same = scan_same(&known, &s->rows.plain);
     known.release(&known);
     if (same)
         return LB_OK;
