@@ -79,7 +79,7 @@ def run(*command):
 
 def configure():
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (BUILD / "CMakeCache.txt").exists() else []
-    run("cmake", "-S", ROOT, "-B", BUILD, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DLAKEBED_TESTS=OFF",
+    run("cmake", "-S", ROOT, "-B", BUILD, *generator, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DLAKEBED_TESTS=OFF", "-DLAKEBED_WERROR=OFF",
         "-DLAKEBED_PYTHON=" + sys.executable, "--log-level=WARNING")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import warnings
 from typing import Any
 
 STATUSES = (
@@ -20,10 +22,12 @@ STATUSES = (
     "CANCELLED",
     "INTERNAL",
 )
+MAP_NAME = ".br_map.bazan"
 KIND_FILE, KIND_COLUMN, KIND_MAP = range(3)
 OPTION = re.compile(r"--([a-z][a-z-]+)(?: ('[^']*'|[^\s',;)]+))?")
 COMMAND = re.compile(r"`lakebed ([a-z]+)((?: [^` ]+)*)`")
 FLAGS = {"force": "replace=True", "detect": "detect=True", "delimited": "lakebed.formats.register_delimited()"}
+RENAMED = {"stride": "checkpoint_stride_rows", "stats": "stats_columns", "no-header": "header=False"}
 CALLS = {
     "map": "lakebed.lake.create_map(%s)",
     "doctor": "lakebed.lake.doctor(%s)",
@@ -154,17 +158,18 @@ CLASSES: dict[str, type[Error]] = {
 }
 
 
-def _class_of(status: str, kind: int) -> type[Error]:
+def _class_of(status: str, kind: int, path: str) -> type[Error]:
     if status == "NOTFOUND" and kind == KIND_COLUMN:
         return ColumnError
-    if kind == KIND_MAP and status in ("NOTFOUND", "CORRUPT", "UNSUPPORTED"):
+    of_map = kind == KIND_MAP and os.path.basename(path).startswith(MAP_NAME)
+    if of_map and status in ("NOTFOUND", "CORRUPT", "UNSUPPORTED"):
         return MapError
     return CLASSES.get(status, InternalError)
 
 
 def _option_in_python(match: re.Match[str]) -> str:
     option, value = match.group(1), match.group(2)
-    name = option.replace("-", "_")
+    name = RENAMED.get(option, option.replace("-", "_"))
     if option in FLAGS:
         return FLAGS[option] + (" " + value if value and option == "force" else "")
     if value is None:
@@ -172,7 +177,7 @@ def _option_in_python(match: re.Match[str]) -> str:
     value = value[1:-1] if value.startswith("'") else value
     if option == "column" and "=" in value:
         return 'column={"%s": "%s"}' % tuple(value.split("=", 1))
-    return '%s="%s"' % (name, value)
+    return ("%s=%s" if value.isdigit() else '%s="%s"') % (name, value)
 
 
 def _command_in_python(match: re.Match[str]) -> str:
@@ -203,10 +208,10 @@ def make(
 ) -> Error:
     """The exception for an error of the library; called by the extension."""
     status = STATUSES[code] if 0 <= code < len(STATUSES) else "INTERNAL"
-    error = _class_of(status, kind)(
+    error = _class_of(status, kind, path)(
         pythonic(message),
         status=status,
-        path=os.fspath(path) or None,
+        path=path or None,
         offset=offset if offset >= 0 else None,
         row=row if row >= 0 else None,
         line=line if line >= 0 else None,
@@ -215,3 +220,12 @@ def make(
     if isinstance(cause, BaseException):
         error.__cause__ = cause
     return error
+
+
+def warn(note: str) -> None:
+    """A note of the library as a warning of whoever called this package; called by the extension."""
+    package, level, frame = os.path.dirname(os.path.abspath(__file__)), 2, sys._getframe(1)
+    while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == package:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(pythonic(note), LakebedWarning, stacklevel=level)

@@ -406,7 +406,7 @@ def html_of(rows: Rows, caption: str) -> str:
 _core.use(
     {
         "error": _errors.make,
-        "warning": _errors.LakebedWarning,
+        "warn": _errors.warn,
         "date": _values.date,
         "time": _values.time,
         "timestamp": _values.timestamp,

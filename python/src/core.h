@@ -73,7 +73,7 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause);
 /* Callables of the Python side, by name, set once at import. */
 typedef enum core_helper {
     CORE_ERROR,
-    CORE_WARNING,
+    CORE_WARN,
     CORE_DATE,
     CORE_TIME,
     CORE_TIMESTAMP,
@@ -106,6 +106,9 @@ bool core_row_numbers(PyObject *bytes, const uint64_t **rows, uint64_t *n);
 
 /* Text of a span, or None where it is empty and `none`. */
 PyObject *core_text(lb_span span, bool none);
+
+/* A path as Python has it, whatever its bytes; None for NULL. */
+PyObject *core_path(const char *path);
 
 /* Bytes that the library writes, one piece after the other. */
 typedef struct core_bytes {

@@ -177,7 +177,7 @@ static bool batch_export(core_batch *b, int64_t from, int64_t n, struct ArrowArr
         out->release(out);
         return false;
     }
-    if (from == 0 && n == b->array.length && b->array.offset == 0)
+    if (from == 0 && n == b->array.length)
         return true;
     for (int64_t i = 0; i < out->n_children; i++) {
         out->children[i]->offset += out->offset + from;

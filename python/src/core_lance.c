@@ -66,8 +66,8 @@ static PyObject *dataset_info(PyObject *self, PyObject *args)
         return NULL;
     CORE_ASK(CORE_FILE, lb_dataset_get_info(d, &i, &err));
     return Py_BuildValue(
-        "{s:s,s:s,s:K,s:K,s:L,s:L,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:i,s:s,s:s,s:s,s:s,s:s,s:K,s:K,s:L,s:K,s:O,s:O}", "path",
-        i.path, "manifest", i.manifest, "version", (unsigned long long)i.version, "newest",
+        "{s:N,s:s,s:K,s:K,s:L,s:L,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:i,s:s,s:s,s:s,s:s,s:s,s:K,s:K,s:L,s:K,s:O,s:O}", "path",
+        core_path(i.path), "manifest", i.manifest, "version", (unsigned long long)i.version, "newest",
         (unsigned long long)i.newest, "rows", (long long)i.rows, "deleted", (long long)i.deleted, "unreadable",
         i.unreadable, "fragments", (unsigned long long)i.fragments, "files", (unsigned long long)i.files, "fields",
         (unsigned long long)i.fields, "columns", (unsigned long long)i.columns, "indices",

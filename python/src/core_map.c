@@ -112,8 +112,8 @@ static PyObject *doctor_finding(const lb_doctor_report *report, uint64_t i)
         Py_XDECREF(schema);
         return NULL;
     }
-    return Py_BuildValue("{s:s,s:s,s:z,s:z,s:L,s:L,s:N,s:N}", "drift", lb_drift_text(f.drift), "path", f.path, "was",
-                         f.was, "error", f.error, "old_bytes", (long long)f.old_bytes, "new_bytes",
+    return Py_BuildValue("{s:s,s:N,s:N,s:z,s:L,s:L,s:N,s:N}", "drift", lb_drift_text(f.drift), "path",
+                         core_path(f.path), "was", core_path(f.was), "error", f.error, "old_bytes", (long long)f.old_bytes, "new_bytes",
                          (long long)f.new_bytes, "damage", damage, "schema", schema);
 }
 
@@ -128,10 +128,10 @@ static PyObject *doctor_report(const lb_doctor_report *report)
             Py_CLEAR(list);
     if (list == NULL)
         return NULL;
-    return Py_BuildValue("{s:s,s:K,s:K,s:O,s:O,s:s,s:i,s:K,s:K,s:L,s:N}", "status", lb_doctor_status_text(d.status),
+    return Py_BuildValue("{s:s,s:K,s:K,s:O,s:O,s:N,s:i,s:K,s:K,s:L,s:N}", "status", lb_doctor_status_text(d.status),
                          "total_files", (unsigned long long)d.total_files, "healthy_count",
                          (unsigned long long)d.healthy, "healed", d.healed ? Py_True : Py_False, "had_map",
-                         d.had_map ? Py_True : Py_False, "map_path", d.map_path, "map_schema", d.map_schema,
+                         d.had_map ? Py_True : Py_False, "map_path", core_path(d.map_path), "map_schema", d.map_schema,
                          "bytes_hashed", (unsigned long long)d.bytes_hashed, "bytes_surveyed",
                          (unsigned long long)d.bytes_surveyed, "elapsed_ns", (long long)d.elapsed_ns, "findings",
                          list);

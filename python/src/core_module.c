@@ -4,7 +4,7 @@
 PyObject *core_helpers[CORE_HELPERS];
 
 static const char *const module_helper_names[CORE_HELPERS] = {
-    "error", "warning", "date", "time", "timestamp", "duration", "interval", "decimal", "schema_type", "batch_type",
+    "error", "warn", "date", "time", "timestamp", "duration", "interval", "decimal", "schema_type", "batch_type",
 };
 
 /* ---------------------------------------------------------------- arguments */
@@ -127,6 +127,13 @@ PyObject *core_text(lb_span span, bool none)
     if (span.size == 0 && none)
         Py_RETURN_NONE;
     return PyUnicode_DecodeUTF8(span.text == NULL ? "" : span.text, (Py_ssize_t)span.size, "replace");
+}
+
+PyObject *core_path(const char *path)
+{
+    if (path == NULL)
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeFSDefault(path);
 }
 
 bool core_bytes_write(void *user, const void *bytes, size_t size)

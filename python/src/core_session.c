@@ -166,6 +166,16 @@ void core_begin(core_call *call, core_session *s, PyObject *progress)
     call->thread = PyEval_SaveThread();
 }
 
+static bool session_warn(const char *note)
+{
+    PyObject *text = PyUnicode_DecodeUTF8(note, (Py_ssize_t)strlen(note), "replace");
+    PyObject *done = text == NULL ? NULL : PyObject_CallFunctionObjArgs(core_helpers[CORE_WARN], text, NULL);
+
+    Py_XDECREF(text);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
 /* Notes of the call as warnings. A warning that was made an error is the exception of the call. */
 static bool session_tell(core_session *s)
 {
@@ -177,7 +187,7 @@ static bool session_tell(core_session *s)
     pthread_mutex_unlock(&s->lock);
     bool good = true;
     for (size_t i = 0; i < n; i++) {
-        good = good && PyErr_WarnEx(core_helpers[CORE_WARNING], notes[i], 1) == 0;
+        good = good && session_warn(notes[i]);
         free(notes[i]);
     }
     free(notes);

@@ -176,7 +176,7 @@ static PyObject *table_file(PyObject *self, PyObject *args)
     if (t == NULL || !PyArg_ParseTuple(args, "O&", core_u64, &index))
         return NULL;
     CORE_ASK(CORE_FILE, lb_table_file(t->t, index, &e, &err));
-    return Py_BuildValue("{s:s,s:s,s:s,s:z,s:z,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:s}", "path", e.path, "format", e.format,
+    return Py_BuildValue("{s:N,s:s,s:s,s:z,s:z,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:s}", "path", core_path(e.path), "format", e.format,
                          "locator", e.locator, "container", e.container, "error", e.error, "content_hash",
                          e.content_hash, "bytes", (unsigned long long)e.bytes, "rows", (unsigned long long)e.rows,
                          "first_row", (unsigned long long)e.first_row, "blocks", (unsigned long long)e.blocks,
@@ -390,7 +390,7 @@ static PyObject *table_raw(PyObject *self, PyObject *args)
 
 static PyObject *table_part(const lb_part *p)
 {
-    return Py_BuildValue("{s:s,s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:L,s:L,s:K}", "path", p->path, "map", p->map, "format",
+    return Py_BuildValue("{s:N,s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:L,s:L,s:K}", "path", core_path(p->path), "map", p->map, "format",
                          p->format, "locator", p->locator, "first_row", (unsigned long long)p->first_row, "rows",
                          (unsigned long long)p->rows, "first_block", (unsigned long long)p->first_block, "blocks",
                          (unsigned long long)p->blocks, "first_byte", (long long)p->first_byte, "bytes",
@@ -438,7 +438,7 @@ static PyObject *table_split(const lb_splits *splits, uint64_t i)
     lb_split s = { .struct_size = sizeof s };
 
     CORE_ASK(CORE_FILE, lb_splits_at(splits, i, &s, &err));
-    return Py_BuildValue("(sKKLLKKL)", s.path, (unsigned long long)s.file, (unsigned long long)s.number,
+    return Py_BuildValue("(NKKLLKKL)", core_path(s.path), (unsigned long long)s.file, (unsigned long long)s.number,
                          (long long)s.first_byte, (long long)s.bytes, (unsigned long long)s.first_row,
                          (unsigned long long)s.rows, (long long)s.header_bytes);
 }
