@@ -79,8 +79,9 @@ def run(*command):
 
 def configure():
     generator = ["-G", "Ninja"] if shutil.which("ninja") and not (BUILD / "CMakeCache.txt").exists() else []
-    run("cmake", "-S", ROOT, "-B", BUILD, *generator, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DLAKEBED_TESTS=OFF", "-DLAKEBED_WERROR=OFF",
-        "-DLAKEBED_PYTHON=" + sys.executable, "--log-level=WARNING")
+    options = ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DLAKEBED_TESTS=OFF", "-DLAKEBED_WERROR=OFF"]
+    options += ["-DLAKEBED_PYTHON=" + sys.executable, "--log-level=WARNING"]
+    run("cmake", "-S", ROOT, "-B", BUILD, *generator, *options)
 
 
 def build():
@@ -93,8 +94,16 @@ def build():
     run("cmake", "--build", BUILD, "-j", jobs, "--target", "lakebed_python", "lakebed_command")
 
 
+def strip(folder):
+    """Without the symbols that only a debugger wants."""
+    programs = [path for path in pathlib.Path(folder).rglob("*") if os.access(path, os.X_OK) and path.is_file()]
+    if shutil.which("strip"):
+        run("strip", "--strip-unneeded", *programs)
+
+
 def installed(folder):
-    run("cmake", "--install", BUILD, "--component", "python", "--strip", "--prefix", folder)
+    run("cmake", "--install", BUILD, "--component", "python", "--prefix", folder)
+    strip(folder)
     return sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
 
 

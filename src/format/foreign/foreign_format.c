@@ -213,6 +213,25 @@ static lb_status foreign_measure(foreign_rows *p, const lb_survey_options *o, lb
     return status;
 }
 
+/* All rows as one block, which is nowhere: so says an entry that its rows are read from their beginning. A map gets none. */
+static lb_status foreign_block(const lb_reader *r, lb_arena *arena, lb_entry *out, lb_error *err)
+{
+    const lb_block block = { .row_count = out->total_rows,
+                             .first_byte = UINT64_MAX,
+                             .total_byte_size = r->store->size,
+                             .compressed_size = r->store->size,
+                             .first_line = UINT64_MAX,
+                             .start_hash = UINT64_MAX };
+    lb_block_builder b;
+
+    lb_block_builder_init(&b, &r->cx->budget);
+    lb_status status = block.row_count == 0 ? LB_OK : lb_block_builder_add(&b, &block, err);
+    if (status == LB_OK)
+        return lb_block_builder_finish(&b, arena, &out->blocks, err);
+    lb_block_builder_free(&b);
+    return status;
+}
+
 static lb_status foreign_survey(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err)
 {
     foreign_rows rows;
@@ -221,7 +240,7 @@ static lb_status foreign_survey(lb_reader *r, const lb_survey_options *o, lb_are
     if (status == LB_OK)
         status = foreign_measure(&rows, o, arena, out, err);
     foreign_end(&rows);
-    return status;
+    return status == LB_OK ? foreign_block(r, arena, out, err) : status;
 }
 
 /* ---------------------------------------------------------------- rows */
