@@ -339,6 +339,7 @@ need libcmocka-dev have_library cmocka
 need libxxhash-dev have_library libxxhash
 need libjansson-dev have_library jansson
 need libzstd-dev have_library libzstd
+need zlib1g-dev have_library zlib
 need libdeflate-dev have_library libdeflate
 need liblz4-dev have_library liblz4
 need libsnappy-dev have_library snappy

@@ -7,8 +7,19 @@
 #include "base/pool.h"
 #include "lake/handlers.h"
 
-/* Records looked for at a time. */
-#define SPLITS_RUN 16384
+/* Records looked for by one thread at a time: those of a block, unless it has more. */
+#define SPLITS_RUN 65536
+
+/* Runs of records that are looked for together, for each thread. */
+#define SPLITS_LOT 2
+
+/* Consecutive rows of one block, and where they were found. */
+typedef struct split_run {
+    uint64_t first;
+    size_t n;
+    uint64_t *rows;
+    lb_extent *extents;
+} split_run;
 
 typedef struct split_work {
     lb_splits *s;
@@ -16,8 +27,8 @@ typedef struct split_work {
     lb_split_item open; /* the split being filled: as far as rows count */
     lb_data *data;      /* opened once records have to be looked for; NULL */
     bool own;
-    uint64_t *rows; /* of a run */
-    lb_extent *extents;
+    split_run *lot;
+    size_t n_lot, cap_lot;
 } split_work;
 
 /* ---------------------------------------------------------------- filling splits */
@@ -61,18 +72,12 @@ static lb_status splits_add(split_work *w, uint64_t from, uint64_t end, uint64_t
     return LB_OK;
 }
 
-/* ---------------------------------------------------------------- records of a large block */
+/* ---------------------------------------------------------------- records of large blocks */
 
 static lb_status splits_need_file(split_work *w, uint64_t file, lb_error *err)
 {
     if (w->data != NULL)
         return LB_OK;
-    w->rows = malloc(SPLITS_RUN * sizeof *w->rows);
-    w->extents = malloc(SPLITS_RUN * sizeof *w->extents);
-    if (w->rows == NULL || w->extents == NULL) {
-        (void)lb_fail_nomem(err);
-        return LB_NOMEM;
-    }
     LB_TRY(lb_splits_open_file(w->s, file, &w->data, &w->own, err));
     if (w->data != NULL)
         return LB_OK;
@@ -80,23 +85,79 @@ static lb_status splits_need_file(split_work *w, uint64_t file, lb_error *err)
     return LB_INTERNAL;
 }
 
-static lb_status splits_records(split_work *w, uint64_t file, uint64_t first, uint64_t count, lb_error *err)
+static lb_status splits_need_lot(split_work *w, lb_error *err)
 {
+    if (w->lot != NULL)
+        return LB_OK;
+    w->cap_lot = (size_t)SPLITS_LOT * (size_t)LB_MAX(w->s->t->cx->threads, 1);
+    w->lot = calloc(w->cap_lot, sizeof *w->lot);
+    return w->lot == NULL ? lb_fail_nomem(err) : LB_OK;
+}
+
+static lb_status splits_find_run(void *user, size_t i, lb_error *err)
+{
+    const split_work *w = user;
+    split_run *run = &w->lot[i];
     size_t found;
 
+    if (run->rows == NULL)
+        run->rows = malloc(SPLITS_RUN * sizeof *run->rows);
+    if (run->extents == NULL)
+        run->extents = malloc(SPLITS_RUN * sizeof *run->extents);
+    if (run->rows == NULL || run->extents == NULL)
+        return lb_fail_nomem(err);
+    LB_TRY(lb_check_cancel(w->s->t->cx, err));
+    for (size_t k = 0; k < run->n; k++)
+        run->rows[k] = run->first + k;
+    LB_TRY(w->data->format->extents(w->data->reader, run->rows, run->n, run->extents, &found, err));
+    if (found != run->n)
+        return lb_fail(err, LB_STALE, LB_NOWHERE, "the file gave fewer rows than it has");
+    return LB_OK;
+}
+
+/* Look for the records of the lot, all threads at once, and fill splits with them in order. */
+static lb_status splits_flush(split_work *w, lb_error *err)
+{
+    LB_TRY(lb_run_jobs(w->s->t->cx, w->n_lot, splits_find_run, w, err));
+    for (size_t i = 0; i < w->n_lot; i++)
+        for (size_t k = 0; k < w->lot[i].n; k++)
+            LB_TRY(splits_add(w, w->lot[i].extents[k].first, w->lot[i].extents[k].end, 1, err));
+    w->n_lot = 0;
+    return LB_OK;
+}
+
+static lb_status splits_records(split_work *w, uint64_t file, uint64_t first, uint64_t count, lb_error *err)
+{
     LB_TRY(splits_need_file(w, file, err));
-    for (uint64_t done = 0; done < count; done += found) {
-        size_t n = (size_t)LB_MIN(count - done, (uint64_t)SPLITS_RUN);
-        LB_TRY(lb_check_cancel(w->s->t->cx, err));
-        for (size_t i = 0; i < n; i++)
-            w->rows[i] = first + done + i;
-        LB_TRY(w->data->format->extents(w->data->reader, w->rows, n, w->extents, &found, err));
-        if (found != n)
-            return lb_fail(err, LB_STALE, LB_NOWHERE, "the file gave fewer rows than it has");
-        for (size_t i = 0; i < n; i++)
-            LB_TRY(splits_add(w, w->extents[i].first, w->extents[i].end, 1, err));
+    LB_TRY(splits_need_lot(w, err));
+    for (uint64_t done = 0; done < count; done += SPLITS_RUN) {
+        split_run *run = &w->lot[w->n_lot++];
+        run->first = first + done;
+        run->n = (size_t)LB_MIN(count - done, (uint64_t)SPLITS_RUN);
+        if (w->n_lot == w->cap_lot)
+            LB_TRY(splits_flush(w, err));
     }
     return LB_OK;
+}
+
+/* A block that is small enough to go with others whole. */
+static lb_status splits_whole(split_work *w, const lb_blocks *b, uint64_t block, lb_error *err)
+{
+    uint64_t first = b->first_byte[block];
+
+    LB_TRY(splits_flush(w, err));
+    return splits_add(w, first, first + b->total_byte_size[block], b->row_count[block], err);
+}
+
+static void splits_close(split_work *w)
+{
+    for (size_t i = 0; i < w->cap_lot; i++) {
+        free(w->lot[i].rows);
+        free(w->lot[i].extents);
+    }
+    free(w->lot);
+    if (w->own)
+        lb_data_close(w->data);
 }
 
 /* ---------------------------------------------------------------- files */
@@ -121,12 +182,12 @@ static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *ent
 
     LB_TRY(splits_can_walk(w, file, entry, &walks, err));
     for (uint64_t i = 0; i < b->count; i++) {
-        uint64_t bytes = b->total_byte_size[i], first = b->first_byte[i];
-        if (walks && bytes > w->s->target / 2 && b->row_count[i] > 1)
+        if (walks && b->total_byte_size[i] > w->s->target / 2 && b->row_count[i] > 1)
             LB_TRY(splits_records(w, file, b->first_row[i], b->row_count[i], err));
         else
-            LB_TRY(splits_add(w, first, first + bytes, b->row_count[i], err));
+            LB_TRY(splits_whole(w, b, i, err));
     }
+    LB_TRY(splits_flush(w, err));
     return splits_put(w, err);
 }
 
@@ -179,10 +240,7 @@ static lb_status splits_file(void *user, size_t i, lb_error *err)
         status = splits_entry(&w, i, &entry, err);
     if (status != LB_OK && w.data != NULL)
         lb_fail_path(err, w.data->store->path);
-    if (w.own)
-        lb_data_close(w.data);
-    free(w.rows);
-    free(w.extents);
+    splits_close(&w);
     lb_arena_free(&arena);
     return status;
 }
