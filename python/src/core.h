@@ -16,7 +16,13 @@
 #define CORE_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A type's slot with its docstring, which Python wants to be able to change. */
-#define CORE_DOC(text) { Py_tp_doc, (char[]){ text } }
+#define CORE_DOC(text)      \
+    {                       \
+        Py_tp_doc, (char[]) \
+        {                   \
+            text            \
+        }                   \
+    }
 
 /* ---------------------------------------------------------------- sessions: a context and who uses it */
 
@@ -61,11 +67,11 @@ bool core_end(core_call *call, lb_status status, core_kind kind);
 void core_raise(const lb_error *err, core_kind kind, PyObject *cause);
 
 /* A call that is over at once and tells nobody: without giving the lock away. */
-#define CORE_ASK(kind, expression)                                             \
-    do {                                                                       \
-        lb_error err = LB_ERROR_INIT;                                          \
-        if ((expression) != LB_OK)                                             \
-            return core_raise(&err, (kind), NULL), (PyObject *)NULL;           \
+#define CORE_ASK(kind, expression)                                   \
+    do {                                                             \
+        lb_error err = LB_ERROR_INIT;                                \
+        if ((expression) != LB_OK)                                   \
+            return core_raise(&err, (kind), NULL), (PyObject *)NULL; \
     } while (0)
 
 /* ---------------------------------------------------------------- what Python hands in and gets */

@@ -193,40 +193,40 @@ static bool batch_export(core_batch *b, int64_t from, int64_t n, struct ArrowArr
 
 /* ---------------------------------------------------------------- capsules */
 
-#define CAPSULE_OF(name, type)                                                        \
-    static void name##_capsule_free(PyObject *capsule)                                \
-    {                                                                                 \
-        struct type *held = PyCapsule_GetPointer(capsule, #name);                     \
-        if (held->release != NULL)                                                    \
-            held->release(held);                                                      \
-        free(held);                                                                   \
-    }                                                                                 \
-    static PyObject *name##_capsule(struct type *moved)                               \
-    {                                                                                 \
-        struct type *held = malloc(sizeof *held);                                     \
-        PyObject *capsule = NULL;                                                     \
-        if (held == NULL) {                                                           \
-            moved->release(moved);                                                    \
-            return PyErr_NoMemory();                                                  \
-        }                                                                             \
-        *held = *moved;                                                               \
-        capsule = PyCapsule_New(held, #name, name##_capsule_free);                    \
-        if (capsule == NULL) {                                                        \
-            held->release(held);                                                      \
-            free(held);                                                               \
-        }                                                                             \
-        return capsule;                                                               \
-    }                                                                                 \
-    static bool name##_take(PyObject *capsule, struct type *out)                      \
-    {                                                                                 \
-        struct type *held = PyCapsule_GetPointer(capsule, #name);                     \
-        if (held == NULL)                                                             \
-            return false;                                                             \
-        *out = *held;                                                                 \
-        held->release = NULL;                                                         \
-        if (out->release == NULL)                                                     \
-            PyErr_SetString(PyExc_ValueError, "an " #name " that was already used");  \
-        return out->release != NULL;                                                  \
+#define CAPSULE_OF(name, type)                                                       \
+    static void name##_capsule_free(PyObject *capsule)                               \
+    {                                                                                \
+        struct type *held = PyCapsule_GetPointer(capsule, #name);                    \
+        if (held->release != NULL)                                                   \
+            held->release(held);                                                     \
+        free(held);                                                                  \
+    }                                                                                \
+    static PyObject *name##_capsule(struct type *moved)                              \
+    {                                                                                \
+        struct type *held = malloc(sizeof *held);                                    \
+        PyObject *capsule = NULL;                                                    \
+        if (held == NULL) {                                                          \
+            moved->release(moved);                                                   \
+            return PyErr_NoMemory();                                                 \
+        }                                                                            \
+        *held = *moved;                                                              \
+        capsule = PyCapsule_New(held, #name, name##_capsule_free);                   \
+        if (capsule == NULL) {                                                       \
+            held->release(held);                                                     \
+            free(held);                                                              \
+        }                                                                            \
+        return capsule;                                                              \
+    }                                                                                \
+    static bool name##_take(PyObject *capsule, struct type *out)                     \
+    {                                                                                \
+        struct type *held = PyCapsule_GetPointer(capsule, #name);                    \
+        if (held == NULL)                                                            \
+            return false;                                                            \
+        *out = *held;                                                                \
+        held->release = NULL;                                                        \
+        if (out->release == NULL)                                                    \
+            PyErr_SetString(PyExc_ValueError, "an " #name " that was already used"); \
+        return out->release != NULL;                                                 \
     }
 
 CAPSULE_OF(arrow_schema, ArrowSchema)
@@ -236,13 +236,11 @@ CAPSULE_OF(arrow_array_stream, ArrowArrayStream)
 /* ---------------------------------------------------------------- Schema */
 
 typedef struct schema_object {
-    PyObject_HEAD
-    core_schema *held;
+    PyObject_HEAD core_schema *held;
 } schema_object;
 
 typedef struct batch_object {
-    PyObject_HEAD
-    core_schema *schema;
+    PyObject_HEAD core_schema *schema;
     core_batch *held;
     int64_t from, n; /* its rows of those that are held */
 } batch_object;
@@ -646,8 +644,11 @@ static bool batch_pick(const batch_object *b, PyObject *list, struct ArrowArray 
 {
     size_t n = (size_t)PyList_Size(list);
 
-    *out = (struct ArrowArray){ .n_buffers = 1, .buffers = b->held->array.buffers, .private_data = batch_ref(b->held),
-                                .length = b->n, .release = array_release };
+    *out = (struct ArrowArray){ .n_buffers = 1,
+                                .buffers = b->held->array.buffers,
+                                .private_data = batch_ref(b->held),
+                                .length = b->n,
+                                .release = array_release };
     out->children = calloc(n + 1, sizeof *out->children + sizeof **out->children);
     if (out->children == NULL) {
         PyErr_NoMemory();
@@ -1016,8 +1017,7 @@ typedef struct core_stream {
 } core_stream;
 
 typedef struct stream_object {
-    PyObject_HEAD
-    core_stream *held;
+    PyObject_HEAD core_stream *held;
     bool busy;
 } stream_object;
 
@@ -1053,7 +1053,8 @@ static core_stream *stream_keep(core_session *session, struct ArrowArrayStream *
         PyErr_NoMemory();
         return NULL;
     }
-    *s = (core_stream){ .s = core_session_ref(session), .stream = *stream, .hold = hold, .generation = core_generation };
+    *s =
+        (core_stream){ .s = core_session_ref(session), .stream = *stream, .hold = hold, .generation = core_generation };
     atomic_store(&s->refs, 1);
     if (s->stream.get_schema(&s->stream, &schema) == 0 && (s->schema = schema_keep(&schema)) != NULL)
         return s;
@@ -1126,8 +1127,7 @@ PyObject *core_stream_read(core_session *session, struct ArrowArrayStream *strea
     if (list != NULL)
         schema = schema_object_of(schema_ref(s->schema));
     if (s != NULL) {
-        Py_BEGIN_ALLOW_THREADS
-        stream_unref(s);
+        Py_BEGIN_ALLOW_THREADS stream_unref(s);
         Py_END_ALLOW_THREADS
     }
     if (schema == NULL) {
@@ -1180,8 +1180,7 @@ static void stream_let_go(stream_object *o)
     o->held = NULL;
     if (held == NULL)
         return;
-    Py_BEGIN_ALLOW_THREADS
-    stream_unref(held);
+    Py_BEGIN_ALLOW_THREADS stream_unref(held);
     Py_END_ALLOW_THREADS
 }
 
@@ -1419,10 +1418,13 @@ static PyObject *arrow_schema_import(PyObject *self, PyObject *args)
 
 static PyMethodDef arrow_functions[] = {
     { "schema_import", arrow_schema_import, METH_VARARGS, NULL },
-    { "schema_of", arrow_schema_of, METH_VARARGS, NULL }, { "batch_of", arrow_batch_of, METH_VARARGS, NULL },
+    { "schema_of", arrow_schema_of, METH_VARARGS, NULL },
+    { "batch_of", arrow_batch_of, METH_VARARGS, NULL },
     { "batch_select", arrow_batch_select, METH_VARARGS, NULL },
-    { "stream_of", arrow_stream_of, METH_VARARGS, NULL }, { "values", arrow_values, METH_VARARGS, NULL },
-    { "print", arrow_print, METH_VARARGS, NULL },         { NULL, NULL, 0, NULL },
+    { "stream_of", arrow_stream_of, METH_VARARGS, NULL },
+    { "values", arrow_values, METH_VARARGS, NULL },
+    { "print", arrow_print, METH_VARARGS, NULL },
+    { NULL, NULL, 0, NULL },
 };
 
 bool core_add_arrow(PyObject *module)

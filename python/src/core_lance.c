@@ -4,8 +4,7 @@
 /* ---------------------------------------------------------------- Dataset */
 
 typedef struct dataset_object {
-    PyObject_HEAD
-    core_session *s;
+    PyObject_HEAD core_session *s;
     lb_dataset *d;
     bool busy; /* one call at a time: what is lent by one may be made anew by another */
 } dataset_object;
@@ -135,10 +134,10 @@ static PyObject *dataset_file(lb_dataset *d, uint64_t fragment, uint64_t index)
 
     CORE_ASK(CORE_FILE, lb_dataset_file_at(d, fragment, index, &f, &err));
     PyObject *fields = dataset_ids(f.fields, f.n_fields);
-    return fields == NULL ? NULL
-                          : Py_BuildValue("{s:s,s:N,s:K,s:I,s:I}", "path", f.path, "fields", fields, "bytes",
-                                          (unsigned long long)f.bytes, "major", (unsigned)f.major, "minor",
-                                          (unsigned)f.minor);
+    return fields == NULL
+               ? NULL
+               : Py_BuildValue("{s:s,s:N,s:K,s:I,s:I}", "path", f.path, "fields", fields, "bytes",
+                               (unsigned long long)f.bytes, "major", (unsigned)f.major, "minor", (unsigned)f.minor);
 }
 
 static PyObject *dataset_fragment(lb_dataset *d, uint64_t index)
@@ -150,10 +149,10 @@ static PyObject *dataset_fragment(lb_dataset *d, uint64_t index)
     for (uint64_t i = 0; files != NULL && i < f.files; i++)
         if (!core_list_add(files, dataset_file(d, index, i)))
             Py_CLEAR(files);
-    return files == NULL ? NULL
-                         : Py_BuildValue("{s:K,s:L,s:L,s:z,s:N}", "id", (unsigned long long)f.id, "rows",
-                                         (long long)f.rows, "deleted", (long long)f.deleted, "deletion_file",
-                                         f.deletion_file, "files", files);
+    return files == NULL
+               ? NULL
+               : Py_BuildValue("{s:K,s:L,s:L,s:z,s:N}", "id", (unsigned long long)f.id, "rows", (long long)f.rows,
+                               "deleted", (long long)f.deleted, "deletion_file", f.deletion_file, "files", files);
 }
 
 static PyObject *dataset_index(lb_dataset *d, uint64_t index)
@@ -310,19 +309,16 @@ static PyObject *dataset_search(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef dataset_methods[] = {
-    { "info", dataset_info, METH_NOARGS, NULL },       { "versions", dataset_versions, METH_NOARGS, NULL },
-    { "parts", dataset_parts, METH_VARARGS, NULL },    { "meta", dataset_meta, METH_VARARGS, NULL },
+    { "info", dataset_info, METH_NOARGS, NULL },        { "versions", dataset_versions, METH_NOARGS, NULL },
+    { "parts", dataset_parts, METH_VARARGS, NULL },     { "meta", dataset_meta, METH_VARARGS, NULL },
     { "row_ids", dataset_row_ids, METH_VARARGS, NULL }, { "verify", dataset_verify, METH_NOARGS, NULL },
-    { "search", dataset_search, METH_VARARGS, NULL },  { NULL, NULL, 0, NULL },
+    { "search", dataset_search, METH_VARARGS, NULL },   { NULL, NULL, 0, NULL },
 };
 
 static PyType_Slot dataset_slots[] = {
-    { Py_tp_new, PyType_GenericNew },
-    { Py_tp_init, dataset_init },
-    { Py_tp_dealloc, dataset_dealloc },
-    { Py_tp_methods, dataset_methods },
-    CORE_DOC("A version of a Lance dataset."),
-    { 0, NULL },
+    { Py_tp_new, PyType_GenericNew },          { Py_tp_init, dataset_init },
+    { Py_tp_dealloc, dataset_dealloc },        { Py_tp_methods, dataset_methods },
+    CORE_DOC("A version of a Lance dataset."), { 0, NULL },
 };
 
 static PyType_Spec dataset_spec = { "lakebed._core.Dataset", sizeof(dataset_object), 0, Py_TPFLAGS_DEFAULT,
@@ -560,8 +556,7 @@ static PyObject *lance_orphans(PyObject *self, PyObject *args)
     if (s == NULL)
         return NULL;
     core_begin(&call, s, NULL);
-    lb_status status =
-        lb_lance_orphans(s->cx, path, remove != 0, older_than, lance_orphan_told, &all, &call.err);
+    lb_status status = lb_lance_orphans(s->cx, path, remove != 0, older_than, lance_orphan_told, &all, &call.err);
     PyObject *list = core_end(&call, status, CORE_FILE) ? PyList_New(0) : NULL;
     for (size_t i = 0; i < all.n; i++) {
         if (list != NULL &&
@@ -586,9 +581,9 @@ static PyObject *lance_exists(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef lance_functions[] = {
-    { "lance_write", lance_write, METH_VARARGS, NULL },     { "lance_change", lance_change, METH_VARARGS, NULL },
-    { "lance_tag", lance_tag, METH_VARARGS, NULL },         { "lance_orphans", lance_orphans, METH_VARARGS, NULL },
-    { "lance_exists", lance_exists, METH_VARARGS, NULL },   { NULL, NULL, 0, NULL },
+    { "lance_write", lance_write, METH_VARARGS, NULL },   { "lance_change", lance_change, METH_VARARGS, NULL },
+    { "lance_tag", lance_tag, METH_VARARGS, NULL },       { "lance_orphans", lance_orphans, METH_VARARGS, NULL },
+    { "lance_exists", lance_exists, METH_VARARGS, NULL }, { NULL, NULL, 0, NULL },
 };
 
 bool core_add_lance(PyObject *module)

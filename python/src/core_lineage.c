@@ -4,8 +4,7 @@
 /* ---------------------------------------------------------------- Catalog */
 
 typedef struct catalog_object {
-    PyObject_HEAD
-    core_session *s;
+    PyObject_HEAD core_session *s;
     lb_catalog *catalog;
     long users; /* traces at work: it may not change under them */
 } catalog_object;
@@ -143,12 +142,9 @@ static PyMethodDef catalog_methods[] = {
 };
 
 static PyType_Slot catalog_slots[] = {
-    { Py_tp_new, PyType_GenericNew },
-    { Py_tp_init, catalog_init },
-    { Py_tp_dealloc, catalog_dealloc },
-    { Py_tp_methods, catalog_methods },
-    CORE_DOC("Tables that statements name."),
-    { 0, NULL },
+    { Py_tp_new, PyType_GenericNew },         { Py_tp_init, catalog_init },
+    { Py_tp_dealloc, catalog_dealloc },       { Py_tp_methods, catalog_methods },
+    CORE_DOC("Tables that statements name."), { 0, NULL },
 };
 
 static PyType_Spec catalog_spec = { "lakebed._core.Catalog", sizeof(catalog_object), 0, Py_TPFLAGS_DEFAULT,
@@ -169,8 +165,8 @@ static PyObject *graph_vertices(const lb_lineage_graph *graph, uint64_t n)
             core_raise(&err, CORE_FILE, NULL);
         else
             item = Py_BuildValue("(NNNLOO)", core_text(v.label, false), core_text(v.table, true),
-                                 core_text(v.table_type, true), (long long)v.create_time,
-                                 v.target ? Py_True : Py_False, v.unresolved ? Py_True : Py_False);
+                                 core_text(v.table_type, true), (long long)v.create_time, v.target ? Py_True : Py_False,
+                                 v.unresolved ? Py_True : Py_False);
         if (!core_list_add(list, item))
             Py_CLEAR(list);
     }
@@ -402,8 +398,7 @@ static PyObject *lineage_trace(PyObject *self, PyObject *args)
 /* ---------------------------------------------------------------- records */
 
 typedef struct records_object {
-    PyObject_HEAD
-    core_session *s;
+    PyObject_HEAD core_session *s;
     lb_lineage_records *records;
     bool busy;
 } records_object;
@@ -463,12 +458,8 @@ static PyMethodDef records_methods[] = {
 };
 
 static PyType_Slot records_slots[] = {
-    { Py_tp_new, PyType_GenericNew },
-    { Py_tp_init, records_init },
-    { Py_tp_dealloc, records_dealloc },
-    { Py_tp_methods, records_methods },
-    CORE_DOC("Records of a lineage log."),
-    { 0, NULL },
+    { Py_tp_new, PyType_GenericNew },   { Py_tp_init, records_init },          { Py_tp_dealloc, records_dealloc },
+    { Py_tp_methods, records_methods }, CORE_DOC("Records of a lineage log."), { 0, NULL },
 };
 
 static PyType_Spec records_spec = { "lakebed._core.Records", sizeof(records_object), 0, Py_TPFLAGS_DEFAULT,
@@ -497,13 +488,12 @@ static PyObject *trail_column(const lb_trail_reply *reply, uint64_t i)
     lb_trail_column_info c = { .struct_size = sizeof c };
 
     CORE_ASK(CORE_FILE, lb_trail_reply_at(reply, i, &c, &err));
-    return Py_BuildValue("{s:N,s:N,s:N,s:O,s:O,s:I,s:K,s:N,s:N,s:N,s:s,s:L,s:L}", "column",
-                         core_text(c.column, false), "table", core_text(c.table, true), "table_type",
-                         core_text(c.table_type, true), "result", c.result ? Py_True : Py_False, "value",
-                         c.value ? Py_True : Py_False, "depth", (unsigned)c.depth, "toward",
-                         (unsigned long long)c.toward, "operation", core_text(c.operation, true), "query_text",
-                         core_text(c.query_text, true), "user", core_text(c.user, true), "query_id", c.query_id,
-                         "started", (long long)c.started, "ended", (long long)c.ended);
+    return Py_BuildValue(
+        "{s:N,s:N,s:N,s:O,s:O,s:I,s:K,s:N,s:N,s:N,s:s,s:L,s:L}", "column", core_text(c.column, false), "table",
+        core_text(c.table, true), "table_type", core_text(c.table_type, true), "result", c.result ? Py_True : Py_False,
+        "value", c.value ? Py_True : Py_False, "depth", (unsigned)c.depth, "toward", (unsigned long long)c.toward,
+        "operation", core_text(c.operation, true), "query_text", core_text(c.query_text, true), "user",
+        core_text(c.user, true), "query_id", c.query_id, "started", (long long)c.started, "ended", (long long)c.ended);
 }
 
 /* trail(path, column, downstream, values_only, depth) */

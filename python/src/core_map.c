@@ -113,8 +113,9 @@ static PyObject *doctor_finding(const lb_doctor_report *report, uint64_t i)
         return NULL;
     }
     return Py_BuildValue("{s:s,s:N,s:N,s:z,s:L,s:L,s:N,s:N}", "drift", lb_drift_text(f.drift), "path",
-                         core_path(f.path), "was", core_path(f.was), "error", f.error, "old_bytes", (long long)f.old_bytes, "new_bytes",
-                         (long long)f.new_bytes, "damage", damage, "schema", schema);
+                         core_path(f.path), "was", core_path(f.was), "error", f.error, "old_bytes",
+                         (long long)f.old_bytes, "new_bytes", (long long)f.new_bytes, "damage", damage, "schema",
+                         schema);
 }
 
 static PyObject *doctor_report(const lb_doctor_report *report)
@@ -133,8 +134,7 @@ static PyObject *doctor_report(const lb_doctor_report *report)
                          (unsigned long long)d.healthy, "healed", d.healed ? Py_True : Py_False, "had_map",
                          d.had_map ? Py_True : Py_False, "map_path", core_path(d.map_path), "map_schema", d.map_schema,
                          "bytes_hashed", (unsigned long long)d.bytes_hashed, "bytes_surveyed",
-                         (unsigned long long)d.bytes_surveyed, "elapsed_ns", (long long)d.elapsed_ns, "findings",
-                         list);
+                         (unsigned long long)d.bytes_surveyed, "elapsed_ns", (long long)d.elapsed_ns, "findings", list);
 }
 
 static PyObject *map_doctor(PyObject *self, PyObject *args)
@@ -188,8 +188,7 @@ static PyObject *map_undo(PyObject *self, PyObject *args)
 /* ---------------------------------------------------------------- Map */
 
 typedef struct map_object {
-    PyObject_HEAD
-    core_session *s;
+    PyObject_HEAD core_session *s;
     lb_map *map;
 } map_object;
 
@@ -302,8 +301,7 @@ static PyObject *map_column(lb_map *map, uint64_t index, uint64_t column)
     return Py_BuildValue("{s:s,s:s,s:O,s:O,s:L,s:L,s:z,s:z,s:O,s:O}", "name", c.name, "type", c.type, "nullable",
                          c.nullable ? Py_True : Py_False, "has_stats", c.has_stats ? Py_True : Py_False, "null_count",
                          (long long)c.null_count, "nan_count", (long long)c.nan_count, "min", c.min, "max", c.max,
-                         "min_exact", c.min_exact ? Py_True : Py_False, "max_exact",
-                         c.max_exact ? Py_True : Py_False);
+                         "min_exact", c.min_exact ? Py_True : Py_False, "max_exact", c.max_exact ? Py_True : Py_False);
 }
 
 static PyObject *map_columns(PyObject *self, PyObject *args)
@@ -329,8 +327,8 @@ static PyObject *map_place(const lb_place *p)
                          (unsigned long long)p->file_row, "block", (long long)p->block, "row_in_block",
                          (long long)p->row_in_block, "block_first_row", (long long)p->block_first_row, "block_rows",
                          (long long)p->block_rows, "block_first_byte", (long long)p->block_first_byte, "block_bytes",
-                         (long long)p->block_bytes, "block_first_line", (long long)p->block_first_line,
-                         "page_indexed", p->page_indexed ? Py_True : Py_False);
+                         (long long)p->block_bytes, "block_first_line", (long long)p->block_first_line, "page_indexed",
+                         p->page_indexed ? Py_True : Py_False);
 }
 
 /* None where there is no such row. */
@@ -355,19 +353,18 @@ static PyObject *map_locate(PyObject *self, PyObject *args)
 }
 
 static PyMethodDef map_methods[] = {
-    { "close", map_close, METH_NOARGS, NULL },       { "info", map_info, METH_NOARGS, NULL },
-    { "entry", map_entry, METH_VARARGS, NULL },      { "find", map_find, METH_VARARGS, NULL },
-    { "columns", map_columns, METH_VARARGS, NULL },  { "locate", map_locate, METH_VARARGS, NULL },
+    { "close", map_close, METH_NOARGS, NULL },
+    { "info", map_info, METH_NOARGS, NULL },
+    { "entry", map_entry, METH_VARARGS, NULL },
+    { "find", map_find, METH_VARARGS, NULL },
+    { "columns", map_columns, METH_VARARGS, NULL },
+    { "locate", map_locate, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 
 static PyType_Slot map_slots[] = {
-    { Py_tp_new, PyType_GenericNew },
-    { Py_tp_init, map_init },
-    { Py_tp_dealloc, map_dealloc },
-    { Py_tp_methods, map_methods },
-    CORE_DOC("An opened map."),
-    { 0, NULL },
+    { Py_tp_new, PyType_GenericNew }, { Py_tp_init, map_init },   { Py_tp_dealloc, map_dealloc },
+    { Py_tp_methods, map_methods },   CORE_DOC("An opened map."), { 0, NULL },
 };
 
 static PyType_Spec map_spec = { "lakebed._core.Map", sizeof(map_object), 0, Py_TPFLAGS_DEFAULT, map_slots };

@@ -256,8 +256,9 @@ static PyMethodDef module_functions[] = {
     { NULL, NULL, 0, NULL },
 };
 
-static struct PyModuleDef module_def = { PyModuleDef_HEAD_INIT, "lakebed._core", "Lakebed's library, as it is.", -1,
-                                         module_functions, NULL, NULL, NULL, NULL };
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT, "lakebed._core", "Lakebed's library, as it is.", -1, module_functions, NULL, NULL, NULL, NULL
+};
 
 PyMODINIT_FUNC PyInit__core(void);
 

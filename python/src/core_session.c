@@ -227,8 +227,8 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause)
     PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
     PyObject *error = path == NULL || text == NULL
                           ? NULL
-                          : PyObject_CallFunction(core_helpers[CORE_ERROR], "iiOOLLLsO", (int)err->code, (int)kind, text,
-                                                  path, (long long)err->offset, (long long)err->row,
+                          : PyObject_CallFunction(core_helpers[CORE_ERROR], "iiOOLLLsO", (int)err->code, (int)kind,
+                                                  text, path, (long long)err->offset, (long long)err->row,
                                                   (long long)err->line, err->hint, cause == NULL ? Py_None : cause);
 
     Py_XDECREF(path);

@@ -10,8 +10,7 @@ typedef struct core_table {
 } core_table;
 
 typedef struct table_object {
-    PyObject_HEAD
-    core_table *held;
+    PyObject_HEAD core_table *held;
 } table_object;
 
 static core_table *table_ref(core_table *t)
@@ -103,8 +102,7 @@ static void table_let_go(PyObject *self)
     ((table_object *)self)->held = NULL;
     if (held == NULL)
         return;
-    Py_BEGIN_ALLOW_THREADS
-    table_unref(held);
+    Py_BEGIN_ALLOW_THREADS table_unref(held);
     Py_END_ALLOW_THREADS
 }
 
@@ -176,8 +174,8 @@ static PyObject *table_file(PyObject *self, PyObject *args)
     if (t == NULL || !PyArg_ParseTuple(args, "O&", core_u64, &index))
         return NULL;
     CORE_ASK(CORE_FILE, lb_table_file(t->t, index, &e, &err));
-    return Py_BuildValue("{s:N,s:s,s:s,s:z,s:z,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:s}", "path", core_path(e.path), "format", e.format,
-                         "locator", e.locator, "container", e.container, "error", e.error, "content_hash",
+    return Py_BuildValue("{s:N,s:s,s:s,s:z,s:z,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:s}", "path", core_path(e.path), "format",
+                         e.format, "locator", e.locator, "container", e.container, "error", e.error, "content_hash",
                          e.content_hash, "bytes", (unsigned long long)e.bytes, "rows", (unsigned long long)e.rows,
                          "first_row", (unsigned long long)e.first_row, "blocks", (unsigned long long)e.blocks,
                          "columns", (unsigned long long)e.columns, "mtime_ns", (long long)e.mtime_ns, "map",
@@ -192,8 +190,7 @@ static PyObject *table_column(core_table *t, uint64_t column)
     return Py_BuildValue("{s:s,s:s,s:O,s:O,s:L,s:L,s:z,s:z,s:O,s:O}", "name", c.name, "type", c.type, "nullable",
                          c.nullable ? Py_True : Py_False, "has_stats", c.has_stats ? Py_True : Py_False, "null_count",
                          (long long)c.null_count, "nan_count", (long long)c.nan_count, "min", c.min, "max", c.max,
-                         "min_exact", c.min_exact ? Py_True : Py_False, "max_exact",
-                         c.max_exact ? Py_True : Py_False);
+                         "min_exact", c.min_exact ? Py_True : Py_False, "max_exact", c.max_exact ? Py_True : Py_False);
 }
 
 /* Counting the columns may survey the files, so it is a call. */
@@ -390,10 +387,10 @@ static PyObject *table_raw(PyObject *self, PyObject *args)
 
 static PyObject *table_part(const lb_part *p)
 {
-    return Py_BuildValue("{s:N,s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:L,s:L,s:K}", "path", core_path(p->path), "map", p->map, "format",
-                         p->format, "locator", p->locator, "first_row", (unsigned long long)p->first_row, "rows",
-                         (unsigned long long)p->rows, "first_block", (unsigned long long)p->first_block, "blocks",
-                         (unsigned long long)p->blocks, "first_byte", (long long)p->first_byte, "bytes",
+    return Py_BuildValue("{s:N,s:s,s:s,s:s,s:K,s:K,s:K,s:K,s:L,s:L,s:K}", "path", core_path(p->path), "map", p->map,
+                         "format", p->format, "locator", p->locator, "first_row", (unsigned long long)p->first_row,
+                         "rows", (unsigned long long)p->rows, "first_block", (unsigned long long)p->first_block,
+                         "blocks", (unsigned long long)p->blocks, "first_byte", (long long)p->first_byte, "bytes",
                          (long long)p->bytes, "skipped_rows", (unsigned long long)p->skipped_rows);
 }
 

@@ -8,12 +8,12 @@
 static PyObject *value_at(const struct ArrowSchema *type, const struct ArrowArray *array, int64_t row, int depth);
 
 /* A number in memory, wherever it stands. */
-#define VALUE_READ(name, type)                                        \
-    static type name(const void *buffer, int64_t at)                  \
-    {                                                                 \
-        type value;                                                   \
+#define VALUE_READ(name, type)                                                           \
+    static type name(const void *buffer, int64_t at)                                     \
+    {                                                                                    \
+        type value;                                                                      \
         memcpy(&value, (const char *)buffer + at * (int64_t)sizeof value, sizeof value); \
-        return value;                                                 \
+        return value;                                                                    \
     }
 
 VALUE_READ(read_i8, int8_t)
@@ -35,6 +35,18 @@ static bool value_bit(const void *bits, int64_t at)
 static bool value_starts(const char *format, const char *with)
 {
     return strncmp(format, with, strlen(with)) == 0;
+}
+
+/* The number that a text begins with, as formats have them: of up to nine digits. */
+static long value_count(const char *text)
+{
+    const bool negative = text[0] == '-';
+    long value = 0;
+
+    text += negative;
+    for (int i = 0; i < 9 && text[i] >= '0' && text[i] <= '9'; i++)
+        value = value * 10 + (text[i] - '0');
+    return negative ? -value : value;
 }
 
 bool core_is_null(const struct ArrowSchema *type, const struct ArrowArray *array, int64_t row)
@@ -65,18 +77,30 @@ static double value_half(uint16_t bits)
 static PyObject *value_number(char kind, const void *data, int64_t at)
 {
     switch (kind) {
-    case 'b': return PyBool_FromLong(value_bit(data, at));
-    case 'c': return PyLong_FromLong(read_i8(data, at));
-    case 'C': return PyLong_FromLong(read_u8(data, at));
-    case 's': return PyLong_FromLong(read_i16(data, at));
-    case 'S': return PyLong_FromLong(read_u16(data, at));
-    case 'i': return PyLong_FromLong(read_i32(data, at));
-    case 'I': return PyLong_FromUnsignedLong(read_u32(data, at));
-    case 'l': return PyLong_FromLongLong(read_i64(data, at));
-    case 'L': return PyLong_FromUnsignedLongLong(read_u64(data, at));
-    case 'e': return PyFloat_FromDouble(value_half(read_u16(data, at)));
-    case 'f': return PyFloat_FromDouble((double)read_f32(data, at));
-    default: return PyFloat_FromDouble(read_f64(data, at));
+    case 'b':
+        return PyBool_FromLong(value_bit(data, at));
+    case 'c':
+        return PyLong_FromLong(read_i8(data, at));
+    case 'C':
+        return PyLong_FromLong(read_u8(data, at));
+    case 's':
+        return PyLong_FromLong(read_i16(data, at));
+    case 'S':
+        return PyLong_FromLong(read_u16(data, at));
+    case 'i':
+        return PyLong_FromLong(read_i32(data, at));
+    case 'I':
+        return PyLong_FromUnsignedLong(read_u32(data, at));
+    case 'l':
+        return PyLong_FromLongLong(read_i64(data, at));
+    case 'L':
+        return PyLong_FromUnsignedLongLong(read_u64(data, at));
+    case 'e':
+        return PyFloat_FromDouble(value_half(read_u16(data, at)));
+    case 'f':
+        return PyFloat_FromDouble((double)read_f32(data, at));
+    default:
+        return PyFloat_FromDouble(read_f64(data, at));
     }
 }
 
@@ -84,8 +108,8 @@ static PyObject *value_number(char kind, const void *data, int64_t at)
 static PyObject *value_decimal(const char *format, const void *data, int64_t at)
 {
     const char *comma = strchr(format, ','), *second = comma == NULL ? NULL : strchr(comma + 1, ',');
-    int64_t bytes = second == NULL ? 16 : PyOS_strtol(second + 1, NULL, 10) / 8;
-    long scale = comma == NULL ? 0 : PyOS_strtol(comma + 1, NULL, 10);
+    int64_t bytes = second == NULL ? 16 : value_count(second + 1) / 8;
+    long scale = comma == NULL ? 0 : value_count(comma + 1);
 
     if (bytes < 1 || bytes > 32)
         return PyErr_Format(PyExc_ValueError, "no type is called '%s'", format);
@@ -145,10 +169,10 @@ static PyObject *value_time(const char *format, const void *data, int64_t at)
     const char kind = format[1], unit = format[2];
 
     if (kind == 'd')
-        return PyObject_CallFunction(core_helpers[CORE_DATE], "L",
-                                     unit == 'D' ? (long long)read_i32(data, at)
-                                                 : (long long)(read_i64(data, at) / 86400000 -
-                                                               (read_i64(data, at) % 86400000 < 0)));
+        return PyObject_CallFunction(
+            core_helpers[CORE_DATE], "L",
+            unit == 'D' ? (long long)read_i32(data, at)
+                        : (long long)(read_i64(data, at) / 86400000 - (read_i64(data, at) % 86400000 < 0)));
     if (kind == 'i')
         return value_interval(unit, data, at);
     const bool narrow = kind == 't' && (unit == 's' || unit == 'm');
@@ -213,7 +237,7 @@ static PyObject *value_union(const struct ArrowSchema *type, const struct ArrowA
     int8_t id = read_i8(a->buffers[0], at);
 
     for (int64_t i = 0; i < a->n_children && ids != NULL; i++) {
-        if (PyOS_strtol(ids, NULL, 10) == id)
+        if (value_count(ids) == id)
             return value_at(type->children[i], a->children[i],
                             type->format[2] == 'd' ? read_i32(a->buffers[1], at) : at, depth + 1);
         ids = strchr(ids, ',');
@@ -227,8 +251,9 @@ static int64_t value_run_end(const struct ArrowSchema *type, const struct ArrowA
     const void *data = ends->buffers[1];
     int64_t at = ends->offset + i;
 
-    return type->format[0] == 's' ? read_i16(data, at) : type->format[0] == 'i' ? read_i32(data, at)
-                                                                                : read_i64(data, at);
+    return type->format[0] == 's'   ? read_i16(data, at)
+           : type->format[0] == 'i' ? read_i32(data, at)
+                                    : read_i64(data, at);
 }
 
 static PyObject *value_run(const struct ArrowSchema *type, const struct ArrowArray *a, int64_t at, int depth)
@@ -256,14 +281,20 @@ static PyObject *value_nested(const struct ArrowSchema *type, const struct Arrow
     if (depth > VALUE_DEPTH)
         return PyErr_Format(PyExc_ValueError, "a type is nested more than %d deep", VALUE_DEPTH);
     switch (f[1]) {
-    case 'l': return value_list(type, a, read_i32(data, at), read_i32(data, at + 1), depth);
-    case 'L': return value_list(type, a, read_i64(data, at), read_i64(data, at + 1), depth);
-    case 'm': return value_map(type, a, read_i32(data, at), read_i32(data, at + 1), depth);
-    case 's': return value_struct(type, a, at, depth);
-    case 'u': return value_union(type, a, at, depth);
-    case 'r': return value_run(type, a, at, depth);
+    case 'l':
+        return value_list(type, a, read_i32(data, at), read_i32(data, at + 1), depth);
+    case 'L':
+        return value_list(type, a, read_i64(data, at), read_i64(data, at + 1), depth);
+    case 'm':
+        return value_map(type, a, read_i32(data, at), read_i32(data, at + 1), depth);
+    case 's':
+        return value_struct(type, a, at, depth);
+    case 'u':
+        return value_union(type, a, at, depth);
+    case 'r':
+        return value_run(type, a, at, depth);
     case 'w': {
-        int64_t n = PyOS_strtol(f + 3, NULL, 10);
+        int64_t n = value_count(f + 3);
         return value_list(type, a, at * n, at * n + n, depth);
     }
     case 'v': {
@@ -272,7 +303,8 @@ static PyObject *value_nested(const struct ArrowSchema *type, const struct Arrow
         int64_t n = large ? read_i64(a->buffers[2], at) : read_i32(a->buffers[2], at);
         return value_list(type, a, from, from + n, depth);
     }
-    default: return PyErr_Format(PyExc_ValueError, "no type is called '%s'", f);
+    default:
+        return PyErr_Format(PyExc_ValueError, "no type is called '%s'", f);
     }
 }
 
@@ -299,15 +331,28 @@ static PyObject *value_at(const struct ArrowSchema *type, const struct ArrowArra
     if (type->dictionary != NULL)
         return value_index(type, a, at);
     switch (f[0]) {
-    case 'b': case 'c': case 'C': case 's': case 'S': case 'i': case 'I': case 'l': case 'L': case 'e': case 'f':
+    case 'b':
+    case 'c':
+    case 'C':
+    case 's':
+    case 'S':
+    case 'i':
+    case 'I':
+    case 'l':
+    case 'L':
+    case 'e':
+    case 'f':
     case 'g':
         return value_number(f[0], a->buffers[1], at);
-    case 'u': case 'U': case 'z': case 'Z':
+    case 'u':
+    case 'U':
+    case 'z':
+    case 'Z':
         return value_bytes(f, a, at);
     case 'v':
         return value_view(f, a, at);
     case 'w': {
-        int64_t n = PyOS_strtol(f + 2, NULL, 10);
+        int64_t n = value_count(f + 2);
         return value_text(false, (const char *)a->buffers[1] + at * n, n);
     }
     case 'd':
@@ -331,16 +376,29 @@ PyObject *core_value(const struct ArrowSchema *type, const struct ArrowArray *ar
 static int64_t buffer_width(const char *f)
 {
     switch (f[0]) {
-    case 'c': case 'C': return 1;
-    case 's': case 'S': case 'e': return 2;
-    case 'i': case 'I': case 'f': return 4;
-    case 'l': case 'L': case 'g': return 8;
-    case 'w': return PyOS_strtol(f + 2, NULL, 10);
+    case 'c':
+    case 'C':
+        return 1;
+    case 's':
+    case 'S':
+    case 'e':
+        return 2;
+    case 'i':
+    case 'I':
+    case 'f':
+        return 4;
+    case 'l':
+    case 'L':
+    case 'g':
+        return 8;
+    case 'w':
+        return value_count(f + 2);
     case 'd': {
         const char *comma = strchr(f, ','), *second = comma == NULL ? NULL : strchr(comma + 1, ',');
-        return second == NULL ? 16 : PyOS_strtol(second + 1, NULL, 10) / 8;
+        return second == NULL ? 16 : value_count(second + 1) / 8;
     }
-    default: break;
+    default:
+        break;
     }
     if (value_starts(f, "tdD") || value_starts(f, "tts") || value_starts(f, "ttm") || value_starts(f, "tiM"))
         return 4;
@@ -369,11 +427,17 @@ static int64_t buffer_of_views(const struct ArrowArray *a, int64_t n, int64_t i)
 static int64_t buffer_of_nested(const char *f, int64_t n, int64_t i)
 {
     switch (f[1]) {
-    case 'l': case 'm': return (n + 1) * 4;
-    case 'L': return (n + 1) * 8;
-    case 'v': return n * (f[2] == 'L' ? 8 : 4);
-    case 'u': return i == 0 ? n : n * 4;
-    default: return -1;
+    case 'l':
+    case 'm':
+        return (n + 1) * 4;
+    case 'L':
+        return (n + 1) * 8;
+    case 'v':
+        return n * (f[2] == 'L' ? 8 : 4);
+    case 'u':
+        return i == 0 ? n : n * 4;
+    default:
+        return -1;
     }
 }
 
@@ -385,11 +449,19 @@ int64_t core_buffer_bytes(const struct ArrowSchema *type, const struct ArrowArra
     if (i == 0 && !value_starts(f, "+u"))
         return (n + 7) / 8;
     switch (f[0]) {
-    case 'b': return (n + 7) / 8;
-    case 'u': case 'z': return buffer_of_bytes(array, n, i, false);
-    case 'U': case 'Z': return buffer_of_bytes(array, n, i, true);
-    case 'v': return buffer_of_views(array, n, i);
-    case '+': return buffer_of_nested(f, n, i);
-    default: return n * buffer_width(f);
+    case 'b':
+        return (n + 7) / 8;
+    case 'u':
+    case 'z':
+        return buffer_of_bytes(array, n, i, false);
+    case 'U':
+    case 'Z':
+        return buffer_of_bytes(array, n, i, true);
+    case 'v':
+        return buffer_of_views(array, n, i);
+    case '+':
+        return buffer_of_nested(f, n, i);
+    default:
+        return n * buffer_width(f);
     }
 }

@@ -32,8 +32,8 @@ typedef struct foreign_rows {
     lb_context *cx;
     struct ArrowArrayStream stream;
     struct ArrowSchema from, plain;
-    bool same;     /* nothing has to be decoded */
-    uint64_t row;  /* of the next batch's first one */
+    bool same;    /* nothing has to be decoded */
+    uint64_t row; /* of the next batch's first one */
 } foreign_rows;
 
 /* ---------------------------------------------------------------- the caller's stream */
@@ -247,12 +247,12 @@ static lb_status foreign_survey(lb_reader *r, const lb_survey_options *o, lb_are
 
 typedef struct foreign_scan {
     foreign_rows rows;
-    uint64_t first, end;      /* rows of the file that are wanted */
+    uint64_t first, end; /* rows of the file that are wanted */
     size_t batch_rows;
     size_t n_columns;
     uint64_t *columns;
     struct ArrowSchema schema; /* of the result */
-    struct ArrowArray batch;  /* of which rows are still wanted; of these, row `at` is next */
+    struct ArrowArray batch;   /* of which rows are still wanted; of these, row `at` is next */
     uint64_t at;
 } foreign_scan;
 
