@@ -36,10 +36,26 @@ class Table:
     def stream(self, offset: int, limit: int, columns: list[str] | None, /) -> Stream: ...
     def read(self, offset: int, limit: int, columns: list[str] | None, /) -> tuple[Any, list[Any]]: ...
     def take_stream(
-        self, rows: bytes | None, shuffled: bool, seed: int, start: int, count: int, sort: bool, columns: list[str] | None, /
+        self,
+        rows: bytes | None,
+        shuffled: bool,
+        seed: int,
+        start: int,
+        count: int,
+        sort: bool,
+        columns: list[str] | None,
+        /,
     ) -> Stream: ...
     def take_read(
-        self, rows: bytes | None, shuffled: bool, seed: int, start: int, count: int, sort: bool, columns: list[str] | None, /
+        self,
+        rows: bytes | None,
+        shuffled: bool,
+        seed: int,
+        start: int,
+        count: int,
+        sort: bool,
+        columns: list[str] | None,
+        /,
     ) -> tuple[Any, list[Any]]: ...
     def raw(self, offset: int, limit: int, /) -> bytes: ...
     def explain(self, offset: int, limit: int, columns: list[str] | None, /) -> list[dict[str, Any]]: ...

@@ -301,7 +301,8 @@ class Catalog:
         create_time: int = -1,
         view_sql: str | None = None,
     ) -> None:
-        """Add one table. Columns are names, (name, type) or (name, type, is partition), or anything with an Arrow schema."""
+        """Add one table. Columns are names, (name, type) or (name, type, is partition), or anything with an Arrow
+        schema."""
         if hasattr(columns, "__arrow_c_schema__"):
             columns = [(f.name, _sql_type(f.type)) for f in _core.schema_import(columns)]
         self._core.add_table(db, name, table_type, location, create_time, view_sql, [_column(c) for c in columns])
@@ -400,7 +401,8 @@ class TrailStep(NamedTuple):
 def trail(
     log: Any, column: str, *, downstream: bool = False, values_only: bool = False, depth: int = 0
 ) -> list[TrailStep]:
-    """Follow a column through the statements of a log: to what it was made of, or (`downstream`) to what was made of it.
+    """Follow a column through the statements of a log: to what it was made of, or (`downstream`) to what was made of
+    it.
 
     >>> _ = lakebed.lineage("create table deep as select max(max_depth_m) m from africa", "lake", log="log")
     >>> [step.column for step in lakebed.trail("log", "deep.m")]

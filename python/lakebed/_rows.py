@@ -37,6 +37,11 @@ def _metadata(raw: bytes) -> dict[str, str]:
     return dict(zip(texts[::2], texts[1::2]))
 
 
+def words_of(kind: Any) -> str:
+    """A type as it is shown: a word, or JSON where it is nested."""
+    return kind if isinstance(kind, str) else json.dumps(kind)
+
+
 class Schema(_core.Schema):
     """Columns of rows.
 
@@ -54,7 +59,7 @@ class Schema(_core.Schema):
     @property
     def fields(self) -> list[Field]:
         """All columns in order."""
-        return [Field(name or "", json.loads(words), nullable, _metadata(raw)) for name, words, nullable, raw in self._fields()]
+        return [Field(name or "", json.loads(words), null, _metadata(raw)) for name, words, null, raw in self._fields()]
 
     @property
     def names(self) -> list[str]:
@@ -88,11 +93,11 @@ class Schema(_core.Schema):
         return hash(tuple(self.names))
 
     def __repr__(self) -> str:
-        return "<lakebed.Schema %s>" % ", ".join("%s: %s" % (f.name, json.dumps(f.type).strip('"')) for f in self.fields)
+        return "<lakebed.Schema %s>" % ", ".join("%s: %s" % (f.name, words_of(f.type)) for f in self.fields)
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            "<tr><td>%s</td><td>%s</td></tr>" % (html.escape(f.name), html.escape(json.dumps(f.type).strip('"')))
+            "<tr><td>%s</td><td>%s</td></tr>" % (html.escape(f.name), html.escape(words_of(f.type)))
             for f in self.fields[: HTML_COLUMNS * 5]
         )
         return "<table><tr><th>column</th><th>type</th></tr>%s</table>" % rows
@@ -389,7 +394,7 @@ class Batches:
 def _cell(value: Any) -> str:
     if value is None:
         return "<td style='color:gray'>∅</td>"
-    text = value if isinstance(value, str) else str(value) if not isinstance(value, bytes) else "⟨%d bytes⟩" % len(value)
+    text = "⟨%d bytes⟩" % len(value) if isinstance(value, bytes) else str(value)
     return "<td>%s</td>" % html.escape(text if len(text) <= HTML_TEXT else text[: HTML_TEXT - 1] + "…")
 
 

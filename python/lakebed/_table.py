@@ -41,8 +41,8 @@ class FileInfo(NamedTuple):
 
 
 class ColumnStats(NamedTuple):
-    """What is known of a column over all files. `min` and `max` are None where unknown, and bounds only where not exact;
-    counts are None where unknown."""
+    """What is known of a column over all files. `min` and `max` are None where unknown, and bounds only where not
+    exact; counts are None where unknown."""
 
     type: str
     nullable: bool
@@ -143,8 +143,8 @@ class Table:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows, as `len()`. A file that is not mapped and was too large to be read whole when it was opened is
-        read to its end for that."""
+        """Number of rows, as `len()`. A file that is not mapped and was too large to be read whole when it was opened
+        is read to its end for that."""
         if self._info is None or self._info[1] < 0:
             core = self._source.core()
             info = core.info()
@@ -236,8 +236,8 @@ class Table:
         return self.slice(max(len(self) - n, 0), n)
 
     def take(self, rows: Any, *, sort: bool = False) -> Rows:
-        """Scattered rows in the order asked (`sort`: of the table); one may repeat. A list, a range, an array of NumPy or
-        Arrow. Every block with a wanted row is read once.
+        """Scattered rows in the order asked (`sort`: of the table); one may repeat. A list, a range, an array of
+        NumPy or Arrow. Every block with a wanted row is read once.
 
         >>> lakebed.open("lake/levels/huron.csv").take([97, 0]).column("year")
         [1972, 1875]
@@ -531,8 +531,8 @@ class Dataset(Table):
         metric: str | None = None,
         exact: bool = False,
     ) -> list[tuple[int, float]]:
-        """The `k` rows whose vectors are nearest, as (row, distance), nearest first. `metric`: "l2" (squared), "cosine" or
-        "dot"; None: the index's, or "l2"."""
+        """The `k` rows whose vectors are nearest, as (row, distance), nearest first. `metric`: "l2" (squared),
+        "cosine" or "dot"; None: the index's, or "l2"."""
         import array
 
         metrics = {None: 0, "l2": 1, "cosine": 2, "dot": 3}
@@ -631,11 +631,11 @@ def open(
 ) -> Any:
     """Open a data file, a directory of them, or a Lance dataset (`"PATH@VERSION"`: an older version).
 
-    A map is found from the path upwards and used for files that have not changed; `use_map=False` goes without. `schema`
-    says what becomes of columns on which the files of a directory disagree: "union" (reads that use them fail), "strict"
-    (opening fails), "text" (they become text). Read options are those of the command (`delimiter=";"`,
-    `encoding="WINDOWS-1252"`, `header=False`, `column={"id": "string"}`, `null=["NA"]` …); what is not given is what the
-    map remembers. Raises NotFoundError, UnsupportedError, CorruptError, UsageError.
+    A map is found from the path upwards and used for files that have not changed; `use_map=False` goes without.
+    `schema` says what becomes of columns on which the files of a directory disagree: "union" (reads that use them
+    fail), "strict" (opening fails), "text" (they become text). Read options are those of the command
+    (`delimiter=";"`, `encoding="WINDOWS-1252"`, `header=False`, `column={"id": "string"}`, `null=["NA"]` …); what is
+    not given is what the map remembers. Raises NotFoundError, UnsupportedError, CorruptError, UsageError.
 
     >>> lakebed.open("lake/eu/europe.csv", delimiter=";")[0]["name"]
     'Annecy'

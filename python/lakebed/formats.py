@@ -8,7 +8,8 @@ from . import _core
 
 
 class Format(NamedTuple):
-    """A format: its extensions, what its places in a map are called, its read options, and whether it was registered."""
+    """A format: its extensions, what its places in a map are called, its read options, and whether it was
+    registered."""
 
     name: str
     extensions: list[str]

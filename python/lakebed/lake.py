@@ -22,7 +22,7 @@ def _stats(stats_columns: Any, block_stats: bool) -> str:
         return "block" if block_stats else "all"
     for name in names:
         if "," in name or not name:
-            raise ValueError("statistics of the column %r alone cannot be asked for: its name has a comma, or none" % name)
+            raise ValueError("statistics of the column %r alone cannot be asked for: an odd name" % name)
     return ",".join(names) or "none"
 
 
@@ -63,11 +63,12 @@ def create_map(
 ) -> str:
     """Find where the rows of every data file below a directory are, and save that as its map; gives the map's path.
 
-    A place is kept every `checkpoint_stride_rows` rows. `fingerprint="blake3"` keeps hashes of all contents. Statistics
-    are of all columns, or of `stats_columns` (`[]`: none); `block_stats` keeps them for every block. `on_error="record"`
-    keeps a file that cannot be read as an entry with its error, instead of failing. `include` and `exclude` are globs
-    on paths below the directory; `set` gives read options to some of them (`"eu/*.csv:delimiter=;"`), and read options
-    as arguments hold for all. The map remembers all of it. Ctrl-C leaves everything as it was.
+    A place is kept every `checkpoint_stride_rows` rows. `fingerprint="blake3"` keeps hashes of all contents.
+    Statistics are of all columns, or of `stats_columns` (`[]`: none); `block_stats` keeps them for every block.
+    `on_error="record"` keeps a file that cannot be read as an entry with its error, instead of failing. `include` and
+    `exclude` are globs on paths below the directory; `set` gives read options to some of them
+    (`"eu/*.csv:delimiter=;"`), and read options as arguments hold for all. The map remembers all of it. Ctrl-C leaves
+    everything as it was.
 
     >>> lakebed.lake.create_map("lake/americas", checkpoint_stride_rows=16_384)
     'lake/americas/.br_map.bazan'

@@ -83,9 +83,9 @@ def create(path: Any, rows: Any, **options: Any) -> Dataset:
     >>> made = lakebed.lance.create("africa.lance", lakes, nulls="keep")
     >>> len(made), made[0]
     (12, {'name': 'Albert', 'max_depth_m': 58})
-    >>> lakebed.lance.create("africa.lance", lakes, nulls="keep")
+    >>> lakebed.lance.create("africa.lance", lakes, nulls="keep")    # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    lakebed.UsageError: africa.lance: there is a Lance dataset already (lakebed.lance.append() adds rows, lakebed.lance.overwrite() puts other rows in their place)
+    lakebed.UsageError: africa.lance: there is a Lance dataset already (lakebed.lance.append() adds rows, ...)
     """
     return _write("create", path, rows, options)
 
@@ -172,7 +172,8 @@ def checkout(path: Any, version: int | str | datetime.datetime) -> Dataset:
 
 
 def orphans(path: Any, *, remove: bool = False, older_than: float = 0) -> list[Orphan]:
-    """Files that no version reaches, left by a writer that died; `remove` takes away those older than so many seconds."""
+    """Files that no version reaches, left by a writer that died; `remove` takes away those older than so many
+    seconds."""
     found = _core.lance_orphans(_options.path_bytes(path), remove, int(older_than * 1e9))
     return [Orphan(name, size, age / 1e9, removed) for name, size, age, removed in found]
 

@@ -10,8 +10,8 @@ from ._table import open
 
 
 def slice_rows(file_path: Any, offset: int, limit: int, **options: Any) -> Rows:
-    """Rows [offset, offset + limit) of a file, fewer where it ends before; a directory is one table. Options are those of
-    `lakebed.open`.
+    """Rows [offset, offset + limit) of a file, fewer where it ends before; a directory is one table. Options are
+    those of `lakebed.open`.
 
     >>> lakebed.read.slice_rows("lake/levels/huron.csv", 96, 2).to_pydict()["level_ft"]
     [579.89, 579.96]

@@ -1,4 +1,4 @@
-/* Arrow in and out: schemas, batches and streams as Python objects, and as capsules of the Arrow PyCapsule interface. */
+/* Arrow in and out: schemas, batches and streams as Python objects, and as capsules of the PyCapsule interface. */
 #include "core.h"
 
 #include <errno.h>

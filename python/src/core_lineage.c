@@ -357,7 +357,8 @@ static PyObject *trace_logged(const trace_inputs *in)
     return list;
 }
 
-/* trace(catalog or None, text, (default_db, warehouse, user, query_id, started, ended, flags), log or None, form or None);
+/* trace(catalog or None, text, (default_db, warehouse, user, query_id, started, ended, flags), log or None, form or
+ * None);
  * flags are keep_newlines, expand_complex_types, expr_rewrites, strict from the lowest bit on. */
 static PyObject *lineage_trace(PyObject *self, PyObject *args)
 {

@@ -40,8 +40,8 @@ static bool map_build(const char *dir, const lb_map_options *options, PyObject *
     return good;
 }
 
-/* map_create(dir, stride, fingerprint, stats, flags, include, exclude, set, options, progress); flags are record_errors,
- * hidden, no_compressed, by_products, detect, interop_full, pages from the lowest bit on. */
+/* map_create(dir, stride, fingerprint, stats, flags, include, exclude, set, options, progress); flags are
+ * record_errors, hidden, no_compressed, by_products, detect, interop_full, pages from the lowest bit on. */
 static PyObject *map_create(PyObject *self, PyObject *args)
 {
     lb_map_options o = { .struct_size = sizeof o };

@@ -19,7 +19,7 @@ static core_table *table_ref(core_table *t)
     return t;
 }
 
-/* In a child of a fork the parent's table is left as it lies: a lock in it may be held by a thread that is not there. */
+/* In a child of a fork the parent's table is left as it lies: a thread that is not there may hold a lock in it. */
 static void table_unref(void *what)
 {
     core_table *t = what;

@@ -21,10 +21,9 @@ def folder(tmp_path_factory):
     with open(folder / "kinds.csv", "w") as out:
         out.write("i,u,f,b,d,t,s,z\n")
         for i in range(N):
-            out.write(
-                "%s,%d,%r,%s,2024-01-%02d,12:00:%02d,%s,2024-01-01T00:%02d:00Z\n"
-                % ("" if i % 7 == 0 else i, 2**63 + i, i / 3, i % 2 == 0, i % 28 + 1, i % 60, '"a, b"' if i % 5 else "", i % 60)
-            )
+            number, text = "" if i % 7 == 0 else i, '"a, b"' if i % 5 else ""
+            values = (number, 2**63 + i, i / 3, i % 2 == 0, i % 28 + 1, i % 60, text, i % 60)
+            out.write("%s,%d,%r,%s,2024-01-%02d,12:00:%02d,%s,2024-01-01T00:%02d:00Z\n" % values)
     br.lake.create_map(folder, checkpoint_stride_rows=100, set=package_lake.OPTIONS)
     return folder
 
@@ -141,7 +140,12 @@ def test_children_may_be_moved_out_of_what_is_exported(folder):
 
 # ---- every type
 
+D = decimal.Decimal
+DEEP = [[{"m": [[1], []]}, None], None, [], [{"m": None}]]
 DAY = datetime.date(2024, 2, 29)
+OLD = datetime.datetime(1969, 12, 31)
+SPANS = [datetime.timedelta(days=-1, microseconds=5), None, datetime.timedelta(0), datetime.timedelta(9)]
+STRUCTS = [{"a": 1, "b": "x"}, None, {"a": None, "b": None}, {"a": 3, "b": ""}]
 NOON = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
 
 
@@ -161,23 +165,23 @@ def typed():
         ("lbin", pa.large_binary(), [b"", None, b"\0\xff", b"x"]),
         ("vbin", pa.binary_view(), [b"", None, b"\0\xff", b"longer than twelve bytes"]),
         ("fix", pa.binary(3), [b"abc", None, b"\0\1\2", b"xyz"]),
-        ("d128", pa.decimal128(30, 4), [decimal.Decimal("-1.2345"), None, decimal.Decimal(10**20), decimal.Decimal("0.0001")]),
-        ("d256", pa.decimal256(70, 2), [decimal.Decimal("-1.25"), None, decimal.Decimal(10**60), decimal.Decimal("0.01")]),
+        ("d128", pa.decimal128(30, 4), [D("-1.2345"), None, D(10**20), D("0.0001")]),
+        ("d256", pa.decimal256(70, 2), [D("-1.25"), None, D(10**60), D("0.01")]),
         ("date32", pa.date32(), [DAY, None, datetime.date.min, datetime.date.max]),
         ("date64", pa.date64(), [DAY, None, datetime.date(1969, 12, 31), datetime.date(1900, 1, 1)]),
         ("t32", pa.time32("ms"), [datetime.time(1, 2, 3, 4000), None, datetime.time.min, datetime.time(23, 59, 59)]),
         ("t64", pa.time64("us"), [datetime.time(1, 2, 3, 4), None, datetime.time.min, datetime.time.max]),
         ("ts", pa.timestamp("us"), [NOON, None, datetime.datetime.min, datetime.datetime.max]),
-        ("tss", pa.timestamp("s"), [NOON.replace(microsecond=0), None, datetime.datetime(1969, 12, 31), datetime.datetime(1, 1, 1)]),
+        ("tss", pa.timestamp("s"), [NOON.replace(microsecond=0), None, OLD, datetime.datetime(1, 1, 1)]),
         ("tz", pa.timestamp("us", "UTC"), [NOON.replace(tzinfo=datetime.timezone.utc), None] * 2),
         ("tzo", pa.timestamp("ms", "+02:30"), [NOON.replace(microsecond=0, tzinfo=datetime.timezone.utc), None] * 2),
-        ("dur", pa.duration("us"), [datetime.timedelta(days=-1, microseconds=5), None, datetime.timedelta(0), datetime.timedelta(9)]),
+        ("dur", pa.duration("us"), SPANS),
         ("list", pa.list_(pa.int16()), [[1, None], None, [], [3]]),
         ("llist", pa.large_list(pa.string()), [["a", None], None, [], ["b", "c"]]),
         ("flist", pa.list_(pa.int8(), 2), [[1, 2], None, [3, None], [5, 6]]),
-        ("struct", pa.struct([("a", pa.int8()), ("b", pa.string())]), [{"a": 1, "b": "x"}, None, {"a": None, "b": None}, {"a": 3, "b": ""}]),
+        ("struct", pa.struct([("a", pa.int8()), ("b", pa.string())]), STRUCTS),
         ("map", pa.map_(pa.string(), pa.int8()), [[("a", 1), ("b", None)], None, [], [("a", 2)]]),
-        ("deep", pa.list_(pa.struct([("m", pa.list_(pa.list_(pa.int64())))])), [[{"m": [[1], []]}, None], None, [], [{"m": None}]]),
+        ("deep", pa.list_(pa.struct([("m", pa.list_(pa.list_(pa.int64())))])), DEEP),
     ]
     for width in (8, 16, 32, 64):
         signed, unsigned = getattr(pa, "int%d" % width)(), getattr(pa, "uint%d" % width)()

@@ -1,4 +1,4 @@
-"""The blocks of the kind `pycon` in README.md and docs/, run in order, page by page, in a folder with the example lake."""
+"""The blocks of the kind `pycon` in README.md and docs/, run in order, page by page, beside the example lake."""
 
 import doctest
 import re
@@ -11,7 +11,8 @@ for peer in ("pyarrow", "polars", "duckdb"):
 
 ROOT = package_lake.SOURCE
 BLOCK = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = [page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if BLOCK.search(page.read_text())]
+ALL = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in ALL if BLOCK.search(page.read_text())]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

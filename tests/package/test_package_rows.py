@@ -115,7 +115,8 @@ def test_take_of_numpy(lake):
 
 def test_sample_and_shuffle(lake):
     sample = lake.sample(50, seed=3).column("n")
-    assert len(set(sample)) == 50 and sample == lake.sample(50, seed=3).column("n") != lake.sample(50, seed=4).column("n")
+    assert len(set(sample)) == 50 and sample == lake.sample(50, seed=3).column("n")
+    assert sample != lake.sample(50, seed=4).column("n")
     assert lake.sample(10 * N, seed=3).num_rows == N
     assert lake.sample(20).num_rows == 20
     assert sorted(sample) == lake.sample(50, seed=3, sort=True).column("n")
