@@ -138,9 +138,9 @@ typedef void (*lb_progress_fn)(void *user, uint64_t done, uint64_t total, uint64
  * any thread, never from two at once. */
 typedef void (*lb_note_fn)(void *user, const char *note);
 
-/* Asked some twenty times a second by every thread that works for a long call, the caller's own too, with no lock of
- * the library held; true ends what runs with the context, as lb_context_cancel. For callers that must look after
- * something meanwhile, as an interpreter after its signals. */
+/* Asked some twenty times a second by every thread that works for a long call, the caller's own too; true ends what runs
+ * with the context, as lb_context_cancel. For callers that must look after something meanwhile, as an interpreter after
+ * its signals. Must not use what the call works on: its lock may be held. */
 typedef bool (*lb_poll_fn)(void *user);
 
 typedef struct lb_context_options {

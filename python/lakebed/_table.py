@@ -71,11 +71,13 @@ class Split(NamedTuple):
 class _Source:
     """What was opened, and how to open it again: in a child of a fork, and in another process."""
 
-    __slots__ = ("_core", "_generation", "spec")
+    __slots__ = ("_columns", "_core", "_files", "_generation", "spec")
 
     def __init__(self, spec: tuple[Any, ...], path: bytes | None = None) -> None:
         self.spec = spec
         self._generation = _core.generation()
+        self._files: list[dict[str, Any]] | None = None
+        self._columns: list[dict[str, Any]] | None = None
         self._core: Any = _core.Table(*((path,) + spec[1:] if path is not None else spec))
 
     def core(self) -> Any:
@@ -90,6 +92,20 @@ class _Source:
             if self._core is not None and self._generation != _core.generation():
                 self._core = _core.Table(*self.spec)
                 self._generation = _core.generation()
+
+    def files(self) -> list[dict[str, Any]]:
+        """Asked once: what the library tells it keeps until it is closed."""
+        core = self.core()
+        if self._files is None:
+            self._files = [core.file(i) for i in range(core.info()[2])]
+        return self._files
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Likewise."""
+        core = self.core()
+        if self._columns is None:
+            self._columns = core.columns()
+        return self._columns
 
     def close(self) -> None:
         core, self._core = self._core, None
@@ -163,9 +179,7 @@ class Table:
         >>> [(file.path, file.rows) for file in lakebed.open("lake/africa.csv").files]
         [('lake/africa.csv', 12)]
         """
-        core = self._source.core()
-        infos = (core.file(i) for i in range(core.info()[2]))
-        return [FileInfo(**{name: info[name] for name in FileInfo._fields}) for info in infos]
+        return [FileInfo(**{name: info[name] for name in FileInfo._fields}) for info in self._source.files()]
 
     @property
     def stats(self) -> dict[str, ColumnStats]:
@@ -177,7 +191,7 @@ class Table:
         wanted = None if self._columns is None else set(self._columns)
         return {
             column["name"]: _stats_of(column)
-            for column in self._source.core().columns()
+            for column in self._source.columns()
             if wanted is None or column["name"] in wanted
         }
 
@@ -308,7 +322,7 @@ class Table:
 
     def read_split(self, split: Split) -> Rows:
         """The rows of one split."""
-        first = self._source.core().file(split.file)["first_row"]
+        first = self._source.files()[split.file]["first_row"]
         return self.slice(first + split.first_row, split.rows)
 
     # ---- for others
@@ -518,7 +532,7 @@ class Dataset(Table):
 
     def verify(self) -> None:
         """Read everything that the version reaches; the first damage is the exception."""
-        self._core_dataset().verify()
+        _core.Dataset(self._source.spec[0]).verify()
 
     def search(
         self,

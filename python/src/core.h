@@ -35,7 +35,8 @@ typedef struct core_session {
     pthread_mutex_t lock; /* of notes */
     char **notes;
     size_t n_notes;
-    PyObject *cause; /* the exception of a handler or a stream in Python; under the interpreter's lock */
+    PyObject *cause;   /* the exception of a handler in Python; under the interpreter's lock */
+    bool calls_python; /* it has handlers in Python: its threads may wait for the interpreter's lock */
 } core_session;
 
 extern unsigned long core_generation;
@@ -63,10 +64,15 @@ typedef enum core_kind { CORE_FILE, CORE_COLUMN, CORE_MAP } core_kind;
 /* Take the lock again; true if all went well, else an exception is set. Notes become warnings. */
 bool core_end(core_call *call, lb_status status, core_kind kind);
 
+/* Where others call on us: let the interpreter's lock go if this thread has it and threads of the session may want it;
+ * NULL: nothing to take again. */
+PyThreadState *core_unlock(const core_session *s);
+void core_relock(PyThreadState *thread); /* NULL is fine */
+
 /* Raise what `err` says. */
 void core_raise(const lb_error *err, core_kind kind, PyObject *cause);
 
-/* A call that is over at once and tells nobody: without giving the lock away. */
+/* A call that is over at once, calls nobody back and waits for no thread: without giving the lock away. */
 #define CORE_ASK(kind, expression)                                   \
     do {                                                             \
         lb_error err = LB_ERROR_INIT;                                \
@@ -123,6 +129,9 @@ typedef struct core_bytes {
 } core_bytes;
 bool core_bytes_write(void *user, const void *bytes, size_t size);
 PyObject *core_bytes_take(core_bytes *bytes); /* as bytes; frees */
+
+/* What is known of a column, as a dictionary. */
+PyObject *core_column_object(const lb_column_info *c);
 
 /* Append `item` to a list and let go of it; false: an exception is set. `item` may be NULL. */
 bool core_list_add(PyObject *list, PyObject *item);

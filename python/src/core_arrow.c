@@ -1217,7 +1217,12 @@ static int leaving_get_next(struct ArrowArrayStream *stream, struct ArrowArray *
     core_stream *s = stream->private_data;
 
     out->release = NULL;
-    return s->generation == core_generation ? s->stream.get_next(&s->stream, out) : ECANCELED;
+    if (s->generation != core_generation)
+        return ECANCELED;
+    PyThreadState *thread = core_unlock(s->s);
+    int code = s->stream.get_next(&s->stream, out);
+    core_relock(thread);
+    return code;
 }
 
 static const char *leaving_last_error(struct ArrowArrayStream *stream)
@@ -1230,7 +1235,11 @@ static const char *leaving_last_error(struct ArrowArrayStream *stream)
 
 static void leaving_release(struct ArrowArrayStream *stream)
 {
-    stream_unref(stream->private_data);
+    core_stream *s = stream->private_data;
+    PyThreadState *thread = s->generation == core_generation ? core_unlock(s->s) : NULL;
+
+    stream_unref(s);
+    core_relock(thread);
     stream->release = NULL;
 }
 
@@ -1349,7 +1358,10 @@ static PyObject *arrow_values(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "one column is expected");
     while (list != NULL) {
         struct ArrowArray array = { .release = NULL };
-        if (stream.get_next(&stream, &array) != 0) {
+        int code;
+        Py_BEGIN_ALLOW_THREADS code = stream.get_next(&stream, &array);
+        Py_END_ALLOW_THREADS if (code != 0)
+        {
             const char *text = stream.get_last_error(&stream);
             PyErr_SetString(PyExc_OSError, text != NULL ? text : "an Arrow stream failed");
             Py_CLEAR(list);

@@ -298,10 +298,7 @@ static PyObject *map_column(lb_map *map, uint64_t index, uint64_t column)
     lb_column_info c = { .struct_size = sizeof c };
 
     CORE_ASK(CORE_MAP, lb_map_column(map, index, column, &c, &err));
-    return Py_BuildValue("{s:s,s:s,s:O,s:O,s:L,s:L,s:z,s:z,s:O,s:O}", "name", c.name, "type", c.type, "nullable",
-                         c.nullable ? Py_True : Py_False, "has_stats", c.has_stats ? Py_True : Py_False, "null_count",
-                         (long long)c.null_count, "nan_count", (long long)c.nan_count, "min", c.min, "max", c.max,
-                         "min_exact", c.min_exact ? Py_True : Py_False, "max_exact", c.max_exact ? Py_True : Py_False);
+    return core_column_object(&c);
 }
 
 static PyObject *map_columns(PyObject *self, PyObject *args)

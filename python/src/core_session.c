@@ -1,6 +1,8 @@
 /* Calls into the library: contexts, the interpreter's lock, signals, progress, notes, errors, forks. */
 #include "core.h"
 
+#include <dlfcn.h>
+
 unsigned long core_generation;
 
 static unsigned session_threads;
@@ -239,6 +241,22 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause)
     Py_DECREF(error);
 }
 
+/* PyGILState_Check is in every CPython, but not in its limited interface. */
+static int (*session_has_lock)(void);
+
+PyThreadState *core_unlock(const core_session *s)
+{
+    if (!s->calls_python || session_has_lock == NULL || PyGILState_GetThisThreadState() == NULL || !session_has_lock())
+        return NULL;
+    return PyEval_SaveThread();
+}
+
+void core_relock(PyThreadState *thread)
+{
+    if (thread != NULL)
+        PyEval_RestoreThread(thread);
+}
+
 /* ---------------------------------------------------------------- handlers in Python */
 
 /* One registration. It outlives its place in the list while contexts use it. */
@@ -330,6 +348,7 @@ static lb_status handler_apply(core_session *s, handler *h, lb_error *err)
     if (use == NULL)
         return err->code = LB_NOMEM;
     *use = (handler_use){ h, s };
+    s->calls_python = true;
     atomic_fetch_add(&h->refs, 1);
     return lb_register_stream(s->cx, h->extension, handler_open, use, handler_done, err);
 }
@@ -501,6 +520,7 @@ static PyMethodDef session_functions[] = {
 
 bool core_add_handlers(PyObject *module)
 {
+    *(void **)&session_has_lock = dlsym(RTLD_DEFAULT, "PyGILState_Check");
     if (pthread_atfork(NULL, NULL, session_forked) != 0) {
         PyErr_NoMemory();
         return false;

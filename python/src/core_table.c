@@ -157,46 +157,6 @@ static PyObject *table_schema(PyObject *self, PyObject *args)
 {
     core_table *t = table_of(self);
     struct ArrowSchema schema;
-    (void)args;
-
-    if (t == NULL)
-        return NULL;
-    CORE_ASK(CORE_FILE, lb_table_schema(t->t, &schema, &err));
-    return core_schema_object(&schema);
-}
-
-static PyObject *table_file(PyObject *self, PyObject *args)
-{
-    core_table *t = table_of(self);
-    lb_entry_info e = { .struct_size = sizeof e };
-    uint64_t index;
-
-    if (t == NULL || !PyArg_ParseTuple(args, "O&", core_u64, &index))
-        return NULL;
-    CORE_ASK(CORE_FILE, lb_table_file(t->t, index, &e, &err));
-    return Py_BuildValue("{s:N,s:s,s:s,s:z,s:z,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:s}", "path", core_path(e.path), "format",
-                         e.format, "locator", e.locator, "container", e.container, "error", e.error, "content_hash",
-                         e.content_hash, "bytes", (unsigned long long)e.bytes, "rows", (unsigned long long)e.rows,
-                         "first_row", (unsigned long long)e.first_row, "blocks", (unsigned long long)e.blocks,
-                         "columns", (unsigned long long)e.columns, "mtime_ns", (long long)e.mtime_ns, "map",
-                         lb_table_map_use(t->t, index));
-}
-
-static PyObject *table_column(core_table *t, uint64_t column)
-{
-    lb_column_info c = { .struct_size = sizeof c };
-
-    CORE_ASK(CORE_FILE, lb_table_column(t->t, column, &c, &err));
-    return Py_BuildValue("{s:s,s:s,s:O,s:O,s:L,s:L,s:z,s:z,s:O,s:O}", "name", c.name, "type", c.type, "nullable",
-                         c.nullable ? Py_True : Py_False, "has_stats", c.has_stats ? Py_True : Py_False, "null_count",
-                         (long long)c.null_count, "nan_count", (long long)c.nan_count, "min", c.min, "max", c.max,
-                         "min_exact", c.min_exact ? Py_True : Py_False, "max_exact", c.max_exact ? Py_True : Py_False);
-}
-
-/* Counting the columns may survey the files, so it is a call. */
-static PyObject *table_columns(PyObject *self, PyObject *args)
-{
-    core_table *t = table_of(self);
     core_call call;
     (void)args;
 
@@ -204,9 +164,66 @@ static PyObject *table_columns(PyObject *self, PyObject *args)
         return NULL;
     (void)table_ref(t);
     core_begin(&call, t->s, NULL);
-    uint64_t n = lb_table_columns(t->t);
-    PyObject *list = core_end(&call, LB_OK, CORE_FILE) ? PyList_New(0) : NULL;
-    for (uint64_t i = 0; list != NULL && i < n; i++)
+    lb_status status = lb_table_schema(t->t, &schema, &call.err);
+    bool good = core_end(&call, status, CORE_FILE);
+    table_unref(t);
+    if (good)
+        return core_schema_object(&schema);
+    if (status == LB_OK)
+        schema.release(&schema);
+    return NULL;
+}
+
+static PyObject *table_file_object(const lb_entry_info *e, const char *map_use)
+{
+    return Py_BuildValue("{s:N,s:s,s:s,s:z,s:z,s:z,s:K,s:K,s:K,s:K,s:K,s:L,s:s}", "path", core_path(e->path), "format",
+                         e->format, "locator", e->locator, "container", e->container, "error", e->error, "content_hash",
+                         e->content_hash, "bytes", (unsigned long long)e->bytes, "rows", (unsigned long long)e->rows,
+                         "first_row", (unsigned long long)e->first_row, "blocks", (unsigned long long)e->blocks,
+                         "columns", (unsigned long long)e->columns, "mtime_ns", (long long)e->mtime_ns, "map", map_use);
+}
+
+static PyObject *table_file(PyObject *self, PyObject *args)
+{
+    core_table *t = table_of(self);
+    lb_entry_info e = { .struct_size = sizeof e };
+    const char *map_use = NULL;
+    uint64_t index;
+    core_call call;
+
+    if (t == NULL || !PyArg_ParseTuple(args, "O&", core_u64, &index))
+        return NULL;
+    (void)table_ref(t);
+    core_begin(&call, t->s, NULL);
+    lb_status status = lb_table_file(t->t, index, &e, &call.err);
+    if (status == LB_OK)
+        map_use = lb_table_map_use(t->t, index);
+    PyObject *file = core_end(&call, status, CORE_FILE) ? table_file_object(&e, map_use) : NULL;
+    table_unref(t);
+    return file;
+}
+
+/* The first one asked for may survey all files. */
+static PyObject *table_column(core_table *t, uint64_t column)
+{
+    lb_column_info c = { .struct_size = sizeof c };
+    core_call call;
+
+    core_begin(&call, t->s, NULL);
+    lb_status status = lb_table_column(t->t, column, &c, &call.err);
+    return core_end(&call, status, CORE_FILE) ? core_column_object(&c) : NULL;
+}
+
+static PyObject *table_columns(PyObject *self, PyObject *args)
+{
+    core_table *t = table_of(self);
+    (void)args;
+
+    if (t == NULL)
+        return NULL;
+    (void)table_ref(t);
+    PyObject *list = PyList_New(0);
+    for (uint64_t i = 0; list != NULL && i < lb_table_columns(t->t); i++)
         if (!core_list_add(list, table_column(t, i)))
             Py_CLEAR(list);
     table_unref(t);

@@ -196,3 +196,31 @@ def test_registering(folder):
     for ext, handler, error in (("kind", 5, TypeError), (5, squares, TypeError), ("a.b", squares, ValueError)):
         with pytest.raises(error):
             br.formats.register(ext, handler)
+
+
+def test_whoever_pulls_may_hold_the_interpreter_s_lock(tmp_path):
+    """Readers of other libraries, over many files whose handlers run on threads of the library."""
+    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
+    for i in range(12):
+        (tmp_path / ("%02d.squares" % i)).write_text(str(i * 100))
+    br.formats.register("squares", squares)
+    br.configure(threads=4)
+    try:
+        lake = br.open(tmp_path)
+        expected = [n for i in range(12) for n in range(i * 100)]
+        for _ in range(5):
+            assert polars.DataFrame(lake)["n"].to_list() == expected
+            assert duckdb.sql("select count(*), sum(n) from lake").fetchall() == [(len(expected), sum(expected))]
+            assert pyarrow.table(lake).column("n").to_pylist() == expected
+            reader = pyarrow.RecordBatchReader.from_stream(lake)
+            reader.read_next_batch()
+            del reader
+            lake.__arrow_c_stream__()
+            next(lake.batches())
+            assert lake.take(lake.select(["n"])[:5]).num_rows == 5
+            assert lake.take(lake.select(["n"]).batches()).num_rows == len(expected)
+            assert lake.stats["n"].max == 1099
+        assert br.lance.create(tmp_path / "t.lance", lake).num_rows == len(expected)
+    finally:
+        br.configure()
+        br.formats.unregister_format("squares")
