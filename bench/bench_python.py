@@ -3,8 +3,9 @@
     bench/bench_python.py [--rows 1000000] [--runs 5] [--write]
 
 The same slices of a mapped CSV file are taken in a C program and in Python, in turns; the difference of the medians is
-what Python adds. Random batches of 256 rows, the same ones for all, are read by `take` and, where `datasets` is
-installed, from a dataset of Hugging Face made of the same file (its Arrow cache is warm; making it is told beside).
+what Python adds. Random batches of 256 rows, the same ones for all, are read by `take` from the CSV file itself (at two
+strides of its map) and from a Lance dataset made of it, and, where `datasets` is installed, from a dataset of Hugging
+Face made of the file, which is an Arrow file in its cache (warm). What was made first is timed beside.
 Needs a build with the Python package (`cmake --build build --target lakebed_python`). `--write` puts the section into
 bench/RESULTS.md in place of the last one.
 """
@@ -28,6 +29,7 @@ BUILD = pathlib.Path(os.environ.get("LAKEBED", bench_run.ROOT / "build" / "lakeb
 COUNTS = (1, 100, 1000)
 STEP = 7919
 TIMES = 400
+STRIDES = (1024, 64)
 
 
 def arguments():
@@ -95,8 +97,15 @@ def timed(read, batches):
 def random_reads(lakebed, path, rows, runs, folder):
     batches = batches_of(rows)
     table = lakebed.open(path)
-    readers = {"lakebed take": lambda batch: table.take(batch)}
-    notes = []
+    readers, notes = {}, []
+    for stride in STRIDES:
+        began = time.perf_counter()
+        lakebed.lake.create_map(folder, show_progress=False, include=["*.csv"], checkpoint_stride_rows=stride)
+        notes.append("The map of stride %d was made in %.1f s." % (stride, time.perf_counter() - began))
+        readers["lakebed, the CSV file, stride %d" % stride] = lakebed.open(path).take
+    began = time.perf_counter()
+    readers["lakebed, a Lance dataset"] = lakebed.lance.create(folder / "items.lance", table).take
+    notes.append("The Lance dataset was made in %.1f s." % (time.perf_counter() - began))
     try:
         import datasets
     except ImportError:
@@ -108,7 +117,9 @@ def random_reads(lakebed, path, rows, runs, folder):
         notes.append("`datasets` %s made its cache in %.1f s." % (datasets.__version__, time.perf_counter() - began))
         arrow = loaded.with_format("arrow")
         assert arrow[batches[0]].column("id").to_pylist() == table.take(batches[0]).column("id")
-        readers["datasets, as Arrow"] = lambda batch: arrow[batch]
+        readers["datasets, as Arrow"] = arrow.__getitem__
+    for read in readers.values():
+        read(batches[0])
     best = {name: statistics.median(timed(read, batches) for _ in range(runs)) for name, read in readers.items()}
     return [(name, "%.2f ms" % (seconds * 1000)) for name, seconds in best.items()], notes
 
