@@ -5,7 +5,8 @@
 The same slices of a mapped CSV file are taken in a C program and in Python, in turns; the difference of the medians is
 what Python adds. Random batches of 256 rows, the same ones for all, are read by `take` from the CSV file itself (at two
 strides of its map) and from a Lance dataset made of it, and, where `datasets` is installed, from a dataset of Hugging
-Face made of the file, which is an Arrow file in its cache (warm). What was made first is timed beside.
+Face made of the file, which is an Arrow file in its cache (warm), as processor time. What was made first is timed
+beside.
 Needs a build with the Python package (`cmake --build build --target lakebed_python`). `--write` puts the section into
 bench/RESULTS.md in place of the last one.
 """
@@ -79,7 +80,7 @@ def overhead(lakebed, program, path, rows, runs):
                           statistics.median(in_python(table, rows, count))))
         c, python = (statistics.median(side) / 1000 for side in zip(*pairs))
         more = statistics.median(b - a for a, b in pairs) / 1000
-        yield "%d rows" % count, "%.1f µs" % c, "%.1f µs" % python, "%.1f µs" % more
+        yield "%d row%s" % (count, "s" if count > 1 else ""), "%.1f µs" % c, "%.1f µs" % python, "%.1f µs" % more
 
 
 def batches_of(rows, n=50, size=256):
@@ -88,10 +89,11 @@ def batches_of(rows, n=50, size=256):
 
 
 def timed(read, batches):
-    began = time.perf_counter()
+    """Seconds of the processor for a batch, of all threads: others may be at work on the machine."""
+    began = time.process_time()
     for batch in batches:
         read(batch)
-    return (time.perf_counter() - began) / len(batches)
+    return (time.process_time() - began) / len(batches)
 
 
 def random_reads(lakebed, path, rows, runs, folder):
@@ -126,10 +128,10 @@ def random_reads(lakebed, path, rows, runs, folder):
 
 def section(args, cost, reads, notes):
     lines = [HEAD, "", "%s; `bench/bench_python.py --rows %d --runs %d`; %s." % (
-        datetime.date.today().isoformat(), args.rows, args.runs, bench_run.platform.processor() or "x86-64"), "",
+        datetime.date.today().isoformat(), args.rows, args.runs, "the machine as above"), "",
         "| slice of a mapped CSV file | in C | in Python | Python adds |", "| --- | --- | --- | --- |"]
     lines += ["| %s |" % " | ".join(row) for row in cost]
-    lines += ["", "| 256 rows at random | a batch |", "| --- | --- |"]
+    lines += ["", "| 256 rows at random | processor time a batch |", "| --- | --- |"]
     lines += ["| %s |" % " | ".join(row) for row in reads]
     return "\n".join(lines + [""] + notes) + "\n"
 
@@ -139,7 +141,8 @@ def write(text):
     page = RESULTS.read_text(encoding="utf-8")
     before, _, rest = page.partition(HEAD + "\n")
     after = rest[rest.index("\n## ") + 1:] if "\n## " in rest else ""
-    RESULTS.write_text(before.rstrip("\n") + "\n\n" + text.rstrip("\n") + "\n" + ("\n" + after if after else ""), encoding="utf-8")
+    page = before.rstrip("\n") + "\n\n" + text.rstrip("\n") + "\n" + ("\n" + after if after else "")
+    RESULTS.write_text(page, encoding="utf-8")
 
 
 def main():

@@ -747,9 +747,13 @@ static bool remade_schema_children(PyObject *children, struct ArrowSchema *out)
     if (n < 0)
         return false;
     out->children = calloc((size_t)n + 1, sizeof *out->children);
+    if (out->children == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
-        out->children[i] = out->children == NULL ? NULL : calloc(1, sizeof **out->children);
-        if (out->children == NULL || out->children[i] == NULL) {
+        out->children[i] = calloc(1, sizeof **out->children);
+        if (out->children[i] == NULL) {
             PyErr_NoMemory();
             return false;
         }
@@ -857,9 +861,13 @@ static bool remade_array_children(PyObject *children, struct ArrowArray *out)
     if (n < 0)
         return false;
     out->children = calloc((size_t)n + 1, sizeof *out->children);
+    if (out->children == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
-        out->children[i] = out->children == NULL ? NULL : calloc(1, sizeof **out->children);
-        if (out->children == NULL || out->children[i] == NULL) {
+        out->children[i] = calloc(1, sizeof **out->children);
+        if (out->children[i] == NULL) {
             PyErr_NoMemory();
             return false;
         }

@@ -328,6 +328,8 @@ static PyObject *value_at(const struct ArrowSchema *type, const struct ArrowArra
 
     if (core_is_null(type, a, row))
         Py_RETURN_NONE;
+    if (a->n_buffers > 1 && a->buffers[1] == NULL && strcmp(f, "w:0") != 0)
+        return PyErr_Format(PyExc_ValueError, "an array of type '%s' has no values", f);
     if (type->dictionary != NULL)
         return value_index(type, a, at);
     switch (f[0]) {
