@@ -77,7 +77,7 @@ class Error(Exception):
 
     def __str__(self) -> str:
         places = [("row", self.row), ("line", self.line), ("byte", self.offset)]
-        place = ", ".join("%s %d" % pair for pair in places if pair[1] is not None)
+        place = ", ".join("%s %s" % pair for pair in places if pair[1] is not None)
         head = ": ".join(part for part in (self.path, place) if part)
         return (head + ": " if head else "") + self.message + (" (" + self.hint + ")" if self.hint else "")
 

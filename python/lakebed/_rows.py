@@ -260,7 +260,7 @@ class Rows:
     def __len__(self) -> int:
         return self.num_rows
 
-    def __getitem__(self, key: int | slice) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
             if step != 1:

@@ -642,7 +642,7 @@ def open(
     schema: str = "union",
     columns: list[str] | None = None,
     **read_options: Any,
-) -> Any:
+) -> Table:
     """Open a data file, a directory of them, or a Lance dataset (`"PATH@VERSION"`: an older version).
 
     A map is found from the path upwards and used for files that have not changed; `use_map=False` goes without.

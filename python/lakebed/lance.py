@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import _core, _options
 from ._table import Dataset, open
@@ -71,7 +71,7 @@ def _write_options(
 def _write(kind: str, path: Any, rows: Any, options: dict[str, Any]) -> Dataset:
     raw = _options.path_bytes(path)
     version = _core.lance_write(kind, raw, rows, _write_options(**options))[0]
-    return checkout(path, version) if version else open(path)
+    return checkout(path, version) if version else cast(Dataset, open(path))
 
 
 def create(path: Any, rows: Any, **options: Any) -> Dataset:
@@ -168,7 +168,7 @@ def checkout(path: Any, version: int | str | datetime.datetime) -> Dataset:
     if isinstance(version, datetime.datetime):
         moment = version if version.tzinfo else version.astimezone()
         version = moment.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return open(os.fsencode(path) + b"@" + str(version).encode())
+    return cast(Dataset, open(os.fsencode(path) + b"@" + str(version).encode()))
 
 
 def orphans(path: Any, *, remove: bool = False, older_than: float = 0) -> list[Orphan]:
