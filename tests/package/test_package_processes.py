@@ -21,6 +21,9 @@ import pytest
 br = package_lake.lakebed
 N = 3000
 SANITIZED = bool(os.environ.get("LAKEBED_SANITIZE"))
+pytestmark = pytest.mark.skipif(
+    "thread" in os.environ.get("LAKEBED_SANITIZE", ""), reason="the thread sanitizer does not survive forks"
+)
 
 
 @pytest.fixture(scope="module")
