@@ -67,7 +67,8 @@ lint:    ## formatting, clang-tidy, forbidden calls, order of the floors
 format:    ## lay out the C files as `make lint` wants them
 	@tools/lint.sh --format
 
-wheel: setup    ## the Python package: dist/*.whl and a source distribution
+wheel:    ## the Python package: dist/*.whl and a source distribution
+	@tools/setup.sh --python
 	@JOBS=$(JOBS) python3 python/build_backend.py dist
 
 install: all    ## install below $(DESTDIR)$(PREFIX)

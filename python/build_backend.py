@@ -88,7 +88,7 @@ def build():
     try:
         configure()
     except subprocess.CalledProcessError:
-        run("bash", ROOT / "tools" / "setup.sh")
+        run("bash", ROOT / "tools" / "setup.sh", "--python")
         configure()
     jobs = os.environ.get("JOBS") or str(os.cpu_count() or 2)
     run("cmake", "--build", BUILD, "-j", jobs, "--target", "lakebed_python", "lakebed_command")
