@@ -243,7 +243,7 @@ typedef struct lb_map_options {
     const char *stats;          /* "all" (also NULL), "none", "block", or "NAME,NAME,…" */
     bool record_errors;         /* keep a file that cannot be read as an entry with its error (LB_OK) */
     bool hidden;                /* also take directories whose name begins with a dot */
-    bool no_compressed;         /* leave compressed files out (none are read yet) */
+    bool no_compressed;         /* leave out text that is compressed as a whole (orders.csv.gz) */
     bool by_products;           /* also take _metadata, _SUCCESS and their like */
     bool detect;                /* accept a delimiter, or UTF-16, found by looking */
     bool interop_full;          /* fill the reference reader's JSON columns */
@@ -520,6 +520,10 @@ typedef struct lb_part {
     uint64_t first_block, blocks; /* blocks touched; 0 blocks: no locator */
     int64_t first_byte, bytes;    /* byte range read, at most; -1 unknown */
     uint64_t skipped_rows;        /* decoded before the first wanted one */
+    const char
+        *container; /* "gzip" … where the file is compressed as a whole: bytes are then those of the text; NULL */
+    uint64_t restart_points; /* of it: places where decompressing can begin besides its start */
+    int64_t unpacked_bytes;  /* decompressed before the first byte of the range; -1 unknown, or not compressed */
 } lb_part;
 LB_API lb_status lb_table_explain(lb_table *table, const lb_slice *slice, uint64_t part, lb_part *out, bool *done,
                                   lb_error *err);
@@ -1142,7 +1146,8 @@ LB_API lb_status lb_trail_reply_dot(const lb_trail_reply *reply, lb_write_fn wri
 
 /* ---------------------------------------------------------------- saving */
 
-/* A file that appears whole or not at all: written beside, synced, renamed over `path`. */
+/* A file that appears whole or not at all: written beside, synced, renamed over `path`. What goes to a path that ends in .zst or
+ * .gz is compressed on the way, in pieces at which reading can begin; other containers (.xz …) are not written: USAGE. */
 typedef struct lb_saver lb_saver;
 LB_API lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err);
 LB_API bool lb_saver_write(void *saver, const void *bytes, size_t size); /* an lb_write_fn */

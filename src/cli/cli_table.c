@@ -42,7 +42,7 @@ static const cli_verb verbs[VERB_COUNT_] = {
         .least = 1, .most = 1, .run = verb_slice,
         .about = "A directory is one row space over all its files, in the order of their paths. On a terminal rows\n"
                  "are a table, and without --limit it stops at 1,000 rows; into a pipe or a file they are CSV, all.\n"
-                 "With -o the form follows from the file's extension, and the file appears whole or not at all.",
+                 "With -o the form follows from the file's extension, and the file appears whole or not at all; FILE.csv.zst and FILE.csv.gz are compressed.",
         .examples = "lakebed slice data.csv --offset 1000000 --limit 100\n"
                     "lakebed slice data --columns id,price --to ndjson\n"
                     "lakebed slice data.csv -o part.arrow --limit 50000\n"
@@ -239,7 +239,7 @@ static const cli_option options[OPT_COUNT] = {
                       .repeatable = true },
     [OPT_HIDDEN] = { .name = "hidden", .help = "also take directories whose name begins with a dot", .verbs = ON_MAP },
     [OPT_NO_COMPRESSED] = { .name = "no-compressed",
-                            .help = "leave compressed files out (none are read yet)",
+                            .help = "leave out text that is compressed as a whole (.csv.gz …)",
                             .verbs = ON_MAP },
     [OPT_BY_PRODUCTS] = { .name = "by-products",
                           .help = "also take what engines leave behind: _metadata, _SUCCESS …",

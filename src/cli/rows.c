@@ -20,9 +20,29 @@ static const struct {
     { "arrows", "arrows", NULL }, { "lance", "lance", NULL },
 };
 
+static bool plan_extension(rows_plan *plan, const char *file);
+
+/* The form follows from the extension before the container's: "rows.csv.zst". */
+static bool plan_packed(rows_plan *plan, const char *file, size_t size)
+{
+    char *inner = cli_format("%.*s", (int)size, file);
+    bool asked = plan->form != NULL, known = plan_extension(plan, inner);
+    free(inner);
+    if (!asked && known && strcmp(plan->form, "csv") != 0 && strcmp(plan->form, "ndjson") != 0 &&
+        strcmp(plan->form, "json") != 0) {
+        plan->form = NULL; /* formats of bytes compress inside */
+        return false;
+    }
+    return known;
+}
+
 static bool plan_extension(rows_plan *plan, const char *file)
 {
+    static const char *const packed[] = { ".zst", ".zstd", ".gz", ".gzip", ".bgz" };
     const char *slash = strrchr(file, '/'), *dot = strrchr(slash == NULL ? file : slash, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof packed / sizeof *packed; i++)
+        if (strcasecmp(dot, packed[i]) == 0)
+            return plan_packed(plan, file, (size_t)(dot - file));
     for (size_t i = 0; dot != NULL && i < sizeof extensions / sizeof *extensions; i++) {
         if (strcasecmp(dot + 1, extensions[i].extension) != 0)
             continue;
@@ -266,6 +286,11 @@ static void explain_json_part(json_out *j, const lb_part *part)
     jput_known(j, "first_byte", part->first_byte);
     jput_known(j, "bytes", part->bytes);
     jput_count(j, "skipped_rows", part->skipped_rows);
+    if (part->container != NULL) {
+        jput_text(j, "container", part->container);
+        jput_count(j, "restart_points", part->restart_points);
+        jput_known(j, "unpacked_bytes", part->unpacked_bytes);
+    }
     jout_close(j, '}');
 }
 
@@ -315,6 +340,21 @@ static void explain_take_part(grid *g, const lb_part *part)
     grid_add(g, part->bytes < 0 ? "-" : number_text((uint64_t)part->bytes).s);
 }
 
+/* Of a compressed file: what has to be decompressed first. */
+static void explain_packed(const lb_part *part)
+{
+    if (part->container == NULL)
+        return;
+    if (part->restart_points == 0)
+        (void)printf("%s: %s without restart points", part->path, part->container);
+    else
+        (void)printf("%s: %s, %s", part->path, part->container,
+                     plural_text(part->restart_points, "restart point", "restart points").s);
+    if (part->unpacked_bytes >= 0)
+        (void)printf("; %s decompressed before the first block", size_text((uint64_t)part->unpacked_bytes).s);
+    (void)printf("\n");
+}
+
 static void explain_people(const explained *e, const rows_plan *plan)
 {
     (void)printf("%s from %s", plural_text(e->rows, "row", "rows").s, plural_text(e->count, "file", "files").s);
@@ -338,6 +378,8 @@ static void explain_people(const explained *e, const rows_plan *plan)
     }
     grid_print(g, "");
     grid_free(g);
+    for (size_t i = 0; i < e->count; i++)
+        explain_packed(&e->part[i]);
 }
 
 static int explain(cli *c, lb_table *table, const rows_plan *plan)

@@ -333,7 +333,8 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
                   .error = LB_ERROR_INIT };
 
     *odd = false;
-    all.count = place->offset < store->size ? (store->size - place->offset - 1) / all.size : 0;
+    bool sized = store->size != LB_SIZE_UNKNOWN && place->offset < store->size;
+    all.count = sized ? (store->size - place->offset - 1) / all.size : 0;
     all.n_slots = parts_held(&all);
     if (all.n_slots < 2 || !lb_threads_free(cx))
         return LB_OK;

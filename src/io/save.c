@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "codec/pack.h"
 
 #define SAVE_BUFFER ((size_t)512 * 1024)
 #define SAVE_LINKS 40 /* symbolic links followed one after the other, as Linux does */
@@ -38,6 +39,7 @@ struct lb_saver {
     save_name temp;
     size_t used;
     uint8_t *buffer;
+    lb_packer *packer; /* NULL: bytes are written as they come */
 };
 
 /* ---------------------------------------------------------------- names */
@@ -278,8 +280,19 @@ lb_status lb_saver_open_as(lb_context *cx, const char *path, const char *keep_as
 
 lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err)
 {
+    const lb_container *container = lb_container_of_path(lb_str_of(path));
+    lb_packer *packer = NULL;
+
     lb_error_clear(err);
-    return lb_saver_open_as(cx, path, NULL, out, err);
+    *out = NULL;
+    if (container != NULL)
+        LB_TRY(lb_packer_open(container, &packer, err));
+    lb_status status = lb_saver_open_as(cx, path, NULL, out, err);
+    if (status == LB_OK)
+        (*out)->packer = packer;
+    else
+        lb_packer_free(packer);
+    return status;
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -320,7 +333,8 @@ static bool save_flush(lb_saver *s)
     return size == 0 ? s->error.code == LB_OK : save_put(s, s->buffer, size);
 }
 
-bool lb_saver_write(void *saver, const void *bytes, size_t size)
+/* Behind the packer. */
+static bool save_write(void *saver, const void *bytes, size_t size)
 {
     lb_saver *s = saver;
     if (size <= SAVE_BUFFER - s->used) {
@@ -331,7 +345,34 @@ bool lb_saver_write(void *saver, const void *bytes, size_t size)
     }
     if (!save_flush(s))
         return false;
-    return size < SAVE_BUFFER ? lb_saver_write(s, bytes, size) : save_put(s, bytes, size);
+    return size < SAVE_BUFFER ? save_write(s, bytes, size) : save_put(s, bytes, size);
+}
+
+/* The packer said no: where writing did not, memory ran out. */
+static bool save_packed(lb_saver *s, bool done, bool nomem)
+{
+    if (!done && nomem && s->error.code == LB_OK)
+        (void)lb_fail_nomem(&s->error);
+    return done;
+}
+
+bool lb_saver_write(void *saver, const void *bytes, size_t size)
+{
+    lb_saver *s = saver;
+    bool nomem;
+    if (s->packer == NULL)
+        return save_write(s, bytes, size);
+    bool done = s->error.code == LB_OK && lb_packer_add(s->packer, bytes, size, save_write, s, &nomem);
+    return s->error.code == LB_OK && save_packed(s, done, nomem);
+}
+
+static bool save_end_packing(lb_saver *s)
+{
+    bool nomem;
+    if (s->packer == NULL || s->error.code != LB_OK)
+        return s->error.code == LB_OK;
+    bool done = lb_packer_finish(s->packer, save_write, s, &nomem);
+    return save_packed(s, done, nomem);
 }
 
 /* ---------------------------------------------------------------- committing */
@@ -421,7 +462,7 @@ static lb_status save_replace(lb_saver *s, lb_error *err)
 
 static lb_status save_commit(lb_saver *s, lb_error *err)
 {
-    if (!save_flush(s)) {
+    if (!save_end_packing(s) || !save_flush(s)) {
         if (err != NULL && err->code == LB_OK)
             *err = s->error;
         return s->error.code;
@@ -451,5 +492,6 @@ void lb_saver_discard(lb_saver *saver)
     free(saver->target);
     free(saver->keep_as);
     free(saver->buffer);
+    lb_packer_free(saver->packer);
     free(saver);
 }

@@ -12,6 +12,9 @@ typedef struct lb_file_stat {
 
 typedef struct lb_store lb_store;
 
+/* The size of a store whose end nobody has seen. Reads tell it: fewer bytes come only at the end. */
+#define LB_SIZE_UNKNOWN UINT64_MAX
+
 struct lb_store {
     /* Read up to `size` bytes at `offset`; fewer only at the end. Thread-safe. Errors: IO, CANCELLED. */
     lb_status (*read_at)(lb_store *store, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err);
@@ -21,8 +24,9 @@ struct lb_store {
     /* A dataset is a folder with one file that says what is in it: read_at and stat are that file's, and this opens another one
      * by its path below the folder. NULL: a single file. Errors: NOTFOUND, IO, USAGE. */
     lb_status (*open_inside)(lb_store *store, const char *rel_path, lb_store **out, lb_error *err);
-    const char *path; /* for messages; "" for memory */
-    uint64_t size;    /* when it was opened */
+    const char *path;      /* for messages; "" for memory */
+    const char *container; /* what is compressed below these bytes: "gzip" …; NULL: nothing */
+    uint64_t size;         /* when it was opened; LB_SIZE_UNKNOWN of one that is decompressed (io/unpacked.h) */
     _Atomic uint64_t bytes_read;
 };
 

@@ -137,14 +137,15 @@ static lb_status content_ranges(content *c, const content_job *job, lb_store *st
     return LB_OK;
 }
 
-/* Beginnings of blocks, spread over the file; those behind its end are left out. */
+/* Beginnings of blocks, spread over the file; those behind its end are left out. Of a compressed file only the view has them, and
+ * reading that costs more than a look may: its digests tell. */
 static lb_status content_starts(const lb_entry *e, lb_store *store, bool *differs, bool *looked, lb_error *err)
 {
     const lb_blocks *b = &e->blocks;
     uint64_t step = b->count / CONTENT_STARTS + 1;
     uint8_t bytes[CONTENT_START_BYTES];
 
-    if (b->start_hash == NULL || b->first_byte == NULL)
+    if (b->start_hash == NULL || b->first_byte == NULL || e->container.size != 0)
         return LB_OK;
     for (uint64_t i = 0; i < b->count && !*differs; i += step) {
         size_t want = (size_t)LB_MIN(b->total_byte_size[i], (uint64_t)sizeof bytes), got;

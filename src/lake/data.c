@@ -8,6 +8,7 @@
 #include "column/ipc.h"
 #include "lake/handlers.h"
 #include "lake/inspect.h"
+#include "lake/packed.h"
 #include "lake/sandbox.h"
 #include "lance/dataset_store.h"
 
@@ -149,7 +150,7 @@ static const char *data_reason(const lb_entry *entry, const lb_data_request *q, 
 static lb_status data_take_entry(lb_data *d, const lb_data_request *q, bool *taken, lb_error *err)
 {
     lb_entry entry;
-    const lb_format *by_name = lb_handler_of_extension(d->cx, lb_path_extension(lb_str_of(q->path)));
+    const lb_format *by_name = lb_handler_of_path(d->cx, lb_str_of(q->path));
 
     *taken = false;
     d->map_use = q->no_map_reason;
@@ -207,6 +208,22 @@ static lb_status data_options(lb_data *d, const lb_data_request *q, lb_error *er
     return lb_read_options_merge(q->over, NULL, &d->options, err);
 }
 
+/* Rows of a compressed file are read through its view. */
+static lb_status data_view(lb_data *d, lb_error *err)
+{
+    lb_store *view;
+
+    if (d->entry.container.size == 0)
+        return LB_OK;
+    LB_TRY(lb_packed_view(d->cx, d->store, &d->entry, &view, err));
+    if (view == NULL)
+        return lb_fail(err, LB_STALE, LB_NOWHERE,
+                       "the file was compressed when it was mapped, and its name no longer says so");
+    d->packed = d->store;
+    d->store = view;
+    return LB_OK;
+}
+
 /* Options asked for one file must be its format's; those for a lake are for the files that take them. */
 static lb_status data_reader(lb_data *d, const lb_data_request *q, lb_error *err)
 {
@@ -216,6 +233,7 @@ static lb_status data_reader(lb_data *d, const lb_data_request *q, lb_error *err
     if (q->single)
         LB_TRY(lb_handler_check_options(d->format, q->over, err));
     LB_TRY(lb_ipc_decode_schema(d->entry.arrow_schema.at, d->entry.arrow_schema.size, &d->schema, err));
+    LB_TRY(data_view(d, err));
     return d->format->open(d->format, d->cx, d->store, d->options, &d->entry, &d->reader, err);
 }
 
@@ -290,6 +308,7 @@ void lb_data_close(lb_data *d)
         d->schema.release(&d->schema);
     lb_read_options_free(d->options);
     lb_store_close(d->store);
+    lb_store_close(d->packed);
     lb_arena_free(&d->arena);
     free(d);
 }

@@ -12,7 +12,8 @@
 typedef struct lb_data {
     lb_context *cx;
     lb_arena arena;
-    lb_store *store;
+    lb_store *store;  /* what rows are read from */
+    lb_store *packed; /* the file itself, where `store` is the view of a compressed one; else NULL */
     const lb_format *format;
     lb_reader *reader;
     lb_read_options *options; /* how it is read: what the map remembers, and what was asked */

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "base/utf8.h"
+#include "codec/unpack.h"
 #include "lake/handlers.h"
 #include "lake/map.h"
 #include "lance/dataset_store.h"
@@ -105,7 +106,7 @@ static bool discover_wants(void *user, lb_str rel_path, bool is_dir)
         return (o->by_products || !lb_str_is(name, ".br_cache")) && !discover_dataset(d, rel_path);
     if (discover_is_own(name) || (!o->by_products && discover_is_by_product(name)))
         return false;
-    if (lb_handler_of_extension(d->cx, lb_path_extension(name)) == NULL)
+    if (lb_handler_of_path(d->cx, name) == NULL || (o->no_compressed && lb_container_of_path(name) != NULL))
         return false;
     return discover_is_included(d, rel_path);
 }

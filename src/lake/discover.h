@@ -6,6 +6,7 @@
 
 typedef struct lb_discover_options {
     bool hidden, by_products;
+    bool no_compressed;  /* leave out files that are compressed as a whole */
     bool record_clashes; /* list a file whose name in the map is another's, under a third name; else UNSUPPORTED */
     const char *const *include, *const *exclude; /* ended by NULL; may be NULL */
 } lb_discover_options;

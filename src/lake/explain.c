@@ -1,5 +1,5 @@
 /* Which files, blocks and bytes a slice touches, without reading them. */
-#include "base/fail.h"
+#include "codec/unpack.h"
 #include "lake/table.h"
 
 /* Blocks [*first, *first + *n) that hold rows [from, to) of a file. */
@@ -18,6 +18,21 @@ static void explain_blocks(const lb_blocks *blocks, uint64_t from, uint64_t to, 
     out->bytes = (int64_t)(blocks->first_byte[last] + blocks->total_byte_size[last] - blocks->first_byte[first]);
 }
 
+/* How much is decompressed before the range: from the last restart point before it. */
+static void explain_packed(const lb_entry *entry, lb_part *out)
+{
+    const lb_access_points *p = &entry->access_points;
+    uint64_t from = 0;
+
+    out->container = lb_container_of_name(entry->container)->name;
+    out->restart_points = p->count;
+    if (out->blocks == 0 || out->first_byte < 0)
+        return;
+    for (uint64_t i = 0; i < p->count && p->uncompressed_byte[i] <= (uint64_t)out->first_byte; i++)
+        from = p->uncompressed_byte[i];
+    out->unpacked_bytes = (int64_t)((uint64_t)out->first_byte - from);
+}
+
 static lb_status explain_file(lb_table *t, uint64_t file, uint64_t at, uint64_t end, lb_part *out, lb_error *err)
 {
     uint64_t first, next;
@@ -29,8 +44,11 @@ static lb_status explain_file(lb_table *t, uint64_t file, uint64_t at, uint64_t 
         LB_TRY(lb_table_entry(t, file, &t->arena, &entry, err));
     else
         entry = t->file->entry;
-    *out =
-        (lb_part){ .struct_size = sizeof *out, .map = lb_table_reason(t, file, &entry), .first_byte = -1, .bytes = -1 };
+    *out = (lb_part){ .struct_size = sizeof *out,
+                      .map = lb_table_reason(t, file, &entry),
+                      .first_byte = -1,
+                      .bytes = -1,
+                      .unpacked_bytes = -1 };
     out->path = t->lake ? lb_arena_copy(&t->arena, lb_table_shown(t, entry.rel_path)) : t->path;
     out->format = lb_arena_copy(&t->arena, entry.format);
     out->locator = lb_arena_copy(&t->arena, entry.locator);
@@ -45,6 +63,8 @@ static lb_status explain_file(lb_table *t, uint64_t file, uint64_t at, uint64_t 
         out->bytes = (int64_t)entry.size_bytes;
         out->skipped_rows = out->first_row;
     }
+    if (lb_container_of_name(entry.container) != NULL)
+        explain_packed(&entry, out);
     return LB_OK;
 }
 

@@ -94,7 +94,7 @@ static void former_flags(former_words *w, const lb_lake_options *was, const lb_l
     } flags[] = {
         { "hidden", was->discover.hidden, is->discover.hidden },
         { "by-products", was->discover.by_products, is->discover.by_products },
-        { "no-compressed", was->no_compressed, is->no_compressed },
+        { "no-compressed", was->discover.no_compressed, is->discover.no_compressed },
         { "detect", was->detect, is->detect },
         { "pages", was->pages, is->pages },
     };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "codec/unpack.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/foreign/foreign_handlers.h"
 #include "format/json/json_handlers.h"
@@ -71,6 +72,14 @@ const lb_format *lb_handler_of_extension(lb_context *cx, lb_str extension)
     return format;
 }
 
+const lb_format *lb_handler_of_path(lb_context *cx, lb_str path)
+{
+    lb_str inner = lb_container_strip(path);
+    const lb_format *format = lb_handler_of_extension(cx, lb_path_extension(inner));
+
+    return format != NULL && inner.size != path.size && !format->text ? NULL : format;
+}
+
 const lb_format *lb_handler_of_name(lb_str name)
 {
     for (size_t i = 0; i < LB_COUNT_OF(handlers); i++)
@@ -128,12 +137,9 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },          { "feather", "Feather" },
-    { "arrow", "Arrow IPC" }, { "ipc", "Arrow IPC" },       { "arrows", "Arrow IPC" },
-    { "xlsx", "Excel" },      { "xls", "Excel" },           { "avro", "Avro" },
-    { "orc", "ORC" },         { "msgpack", "MessagePack" }, { "gz", "gzip" },
-    { "zst", "zstd" },        { "bz2", "bzip2" },           { "xz", "xz" },
-    { "lz4", "lz4" },
+    { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" },     { "arrow", "Arrow IPC" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xlsx", "Excel" },          { "xls", "Excel" },
+    { "avro", "Avro" },       { "orc", "ORC" },          { "msgpack", "MessagePack" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)
@@ -190,26 +196,44 @@ static lb_status handlers_forced(lb_context *cx, const char *name, const lb_form
     return LB_USAGE;
 }
 
+/* Formats of bytes have their own compression inside; as a whole only text is read compressed. */
+static lb_status handlers_check_packed(const lb_store *store, const lb_format *format, lb_error *err)
+{
+    if (store->container == NULL || format->text)
+        return LB_OK;
+    lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
+            "a file of format %s that is compressed as a whole (%s), which is not read", format->name,
+            store->container);
+    lb_fail_hint(err, "decompress it first");
+    return LB_UNSUPPORTED;
+}
+
 lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced, const lb_format **out, lb_error *err)
 {
     uint8_t head[HANDLERS_HEAD], tail[HANDLERS_TAIL];
     lb_peek peek = { .head = head, .tail = tail, .file_size = store->size };
     uint64_t tail_at = store->size > sizeof tail ? store->size - sizeof tail : 0;
+    lb_str name = lb_str_of(store->path);
 
     *out = NULL;
-    if (forced != NULL)
-        return handlers_forced(cx, forced, out, err);
+    if (forced != NULL) {
+        LB_TRY(handlers_forced(cx, forced, out, err));
+        return handlers_check_packed(store, *out, err);
+    }
     if (store->open_inside != NULL)
         return *out = &lb_format_lance, LB_OK;
     LB_TRY(lb_store_read(store, 0, head, sizeof head, &peek.head_size, err));
-    LB_TRY(lb_store_read(store, tail_at, tail, sizeof tail, &peek.tail_size, err));
+    if (store->container == NULL)
+        LB_TRY(lb_store_read(store, tail_at, tail, sizeof tail, &peek.tail_size, err));
     const char *magic = handlers_magic(&peek);
-    lb_str extension = lb_path_extension(lb_str_of(store->path));
+    lb_str extension = lb_path_extension(store->container == NULL ? name : lb_container_strip(name));
     *out = lb_handler_of_extension(cx, extension);
     if (*out == NULL) {
         LB_TRY(handlers_check_unread(extension, magic, err));
-        return handlers_sniff(&peek, magic, out, err);
+        LB_TRY(handlers_sniff(&peek, magic, out, err));
+        return handlers_check_packed(store, *out, err);
     }
+    LB_TRY(handlers_check_packed(store, *out, err));
     if (magic != NULL && (*out)->text && !lb_handler_is_dynamic(*out))
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, but the content is %s", (*out)->name, magic);
     return LB_OK;

@@ -7,6 +7,10 @@
 /* The handler of an extension, any case; NULL: none. */
 const lb_format *lb_handler_of_extension(lb_context *cx, lb_str extension);
 
+/* The handler of a file by its name: that of the extension, or of the one before a container's ("orders.csv.gz"), where only text is
+ * read; NULL: none. */
+const lb_format *lb_handler_of_path(lb_context *cx, lb_str path);
+
 /* The built-in handler of a name, as column `format` has it; NULL: none. */
 const lb_format *lb_handler_of_name(lb_str name);
 

@@ -6,12 +6,14 @@
 #include "base/hash.h"
 #include "lake/digest.h"
 #include "lake/handlers.h"
+#include "lake/packed.h"
 
 #define INSPECT_READ ((size_t)1 << 20)
 
 typedef struct inspect {
     lb_context *cx;
     lb_store *store;
+    lb_store *rows; /* the store itself, or the view of a compressed file */
     const lb_inspect_options *options;
     const lb_read_options *read;
     lb_arena *arena;
@@ -70,7 +72,7 @@ static lb_status inspect_detect(inspect *i, const lb_format *format, lb_reader *
     if (value != NULL)
         *value++ = '\0';
     LB_TRY(lb_read_options_set(*detected, option, value, err));
-    LB_TRY(format->open(format, i->cx, i->store, *detected, NULL, &other, err));
+    LB_TRY(format->open(format, i->cx, i->rows, *detected, NULL, &other, err));
     format->close(*reader);
     *reader = other;
     return LB_OK;
@@ -110,11 +112,13 @@ static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *
                                  .stats_columns = o->stats_columns,
                                  .sample_bytes = o->sample_bytes,
                                  .pages = o->pages,
-                                 .keep_state = o->for_map,
-                                 .tap = inspect_tap,
+                                 .keep_state = o->for_map && i->rows == i->store,
+                                 .tap = i->rows == i->store ? inspect_tap : NULL,
                                  .tap_user = i };
 
     LB_TRY(format->survey(reader, &survey, i->arena, out, err));
+    if (i->rows != i->store)
+        LB_TRY(lb_packed_keep(i->rows, i->arena, out, err));
     if (o->for_map && lb_handler_is_dynamic(format)) {
         out->blocks = (lb_blocks){ 0 };
         out->has_dialect = false;
@@ -188,7 +192,8 @@ static lb_status inspect_grow(inspect *i, const lb_format *format, lb_entry *out
     lb_reader *reader = NULL;
 
     *done = false;
-    if (i->old == NULL || format->extend == NULL || !lb_str_is(i->old->format, format->name) || !inspect_can_grow(i))
+    if (i->old == NULL || format->extend == NULL || i->rows != i->store || !lb_str_is(i->old->format, format->name) ||
+        !inspect_can_grow(i))
         return LB_OK;
     LB_TRY(format->open(format, i->cx, i->store, i->read, i->old, &reader, err));
     lb_status status = format->extend(reader, &survey, i->arena, out, done, err);
@@ -236,13 +241,13 @@ static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
     lb_reader *reader = NULL;
     lb_read_options *detected = NULL;
 
-    LB_TRY(lb_handler_of_file(i->cx, i->store, i->options->format, &format, err));
+    LB_TRY(lb_handler_of_file(i->cx, i->rows, i->options->format, &format, err));
     out->format = lb_str_of(format->name);
     out->locator = lb_str_of(format->locator);
     LB_TRY(inspect_grow(i, format, out, &done, err));
     if (done)
         return inspect_tail(i, format, out, err);
-    lb_status status = format->open(format, i->cx, i->store, i->read, NULL, &reader, err);
+    lb_status status = format->open(format, i->cx, i->rows, i->read, NULL, &reader, err);
     if (status == LB_OK)
         status = inspect_detect(i, format, &reader, &detected, err);
     if (status == LB_OK)
@@ -254,6 +259,19 @@ static lb_status inspect_read(inspect *i, lb_entry *out, lb_error *err)
     format->close(reader);
     lb_read_options_free(detected);
     return status;
+}
+
+/* A compressed file is surveyed through its view, and its own bytes are counted and hashed as they are read for that. */
+static lb_status inspect_open_rows(inspect *i, lb_error *err)
+{
+    lb_store *view;
+
+    LB_TRY(lb_packed_view(i->cx, i->store, NULL, &view, err));
+    if (view == NULL)
+        return LB_OK;
+    lb_unpacked_tap(view, inspect_tap, i);
+    i->rows = view;
+    return LB_OK;
 }
 
 static lb_status inspect_unchanged(inspect *i, const lb_file_stat *before, lb_error *err)
@@ -278,7 +296,9 @@ lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_opt
                            const lb_read_options *read, const lb_entry *old, lb_arena *arena, lb_entry *out,
                            lb_error *err)
 {
-    inspect i = { .cx = cx, .store = store, .options = options, .read = read, .arena = arena, .old = old };
+    inspect i = {
+        .cx = cx, .store = store, .rows = store, .options = options, .read = read, .arena = arena, .old = old
+    };
     lb_file_stat before;
 
     LB_TRY(lb_store_stat(store, &before, err));
@@ -289,7 +309,11 @@ lb_status lb_inspect_grown(lb_context *cx, lb_store *store, const lb_inspect_opt
                        .verified_ns = INT64_MIN };
     if (options->digests || options->fingerprint == LB_FINGERPRINT_BLAKE3)
         LB_TRY(lb_digester_new(options->fingerprint == LB_FINGERPRINT_BLAKE3, &cx->budget, &i.digester, err));
-    lb_status status = inspect_read(&i, out, err);
+    lb_status status = inspect_open_rows(&i, err);
+    if (status == LB_OK)
+        status = inspect_read(&i, out, err);
+    if (i.rows != store)
+        lb_store_close(i.rows);
     if (status == LB_OK || status == LB_CORRUPT || status == LB_STALE) {
         lb_error changed = LB_ERROR_INIT;
         lb_status same = inspect_unchanged(&i, &before, &changed);

@@ -61,7 +61,7 @@ static lb_status options_fill(lb_lake_options *o, const lb_map_options *from, lb
 {
     o->discover.hidden = from->hidden;
     o->discover.by_products = from->by_products;
-    o->no_compressed = from->no_compressed;
+    o->discover.no_compressed = from->no_compressed;
     o->detect = from->detect;
     o->record_errors = o->discover.record_clashes = from->record_errors;
     o->pages = from->pages;
@@ -153,11 +153,11 @@ lb_status lb_lake_options_json(const lb_lake_options *o, lb_buf *out, lb_error *
 
     if (read == NULL)
         return lb_fail_nomem(err);
-    json =
-        json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:s, s:b}", "read", read, "set", options_list_json(o->set),
-                  "include", options_list_json(o->discover.include), "exclude", options_list_json(o->discover.exclude),
-                  "hidden", o->discover.hidden, "by_products", o->discover.by_products, "compressed", !o->no_compressed,
-                  "detect", o->detect, "on_error", o->record_errors ? "record" : "abort", "pages", o->pages);
+    json = json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:s, s:b}", "read", read, "set",
+                     options_list_json(o->set), "include", options_list_json(o->discover.include), "exclude",
+                     options_list_json(o->discover.exclude), "hidden", o->discover.hidden, "by_products",
+                     o->discover.by_products, "compressed", !o->discover.no_compressed, "detect", o->detect, "on_error",
+                     o->record_errors ? "record" : "abort", "pages", o->pages);
     if (json != NULL)
         text = lb_json_dump(json, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(json);

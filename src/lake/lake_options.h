@@ -14,7 +14,7 @@ typedef struct lb_set_rule {
 typedef struct lb_lake_options {
     lb_arena arena;
     lb_discover_options discover;
-    bool no_compressed, detect, record_errors, pages;
+    bool detect, record_errors, pages;
     lb_read_options *read; /* for all files; never NULL */
     size_t n_rules;
     lb_set_rule *rules;     /* later ones win */

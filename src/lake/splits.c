@@ -216,7 +216,7 @@ static lb_status splits_entry(split_work *w, uint64_t file, const lb_entry *entr
     pthread_mutex_unlock(&t->lock);
     LB_TRY(status);
     /* An element alone is a row, but what lies between two is no file. */
-    w->f->by_bytes = !lb_str_is(entry->locator, "array_object");
+    w->f->by_bytes = !lb_str_is(entry->locator, "array_object") && entry->container.size == 0;
     w->f->header_bytes = entry->has_dialect ? entry->dialect.data_start : 0;
     if (!lb_entry_has_rows(entry) || entry->total_rows == 0)
         return LB_OK;

@@ -161,7 +161,7 @@ static lb_status table_stat(const char *path, const struct stat *now, lb_file_st
 /* Is a file read by a handler registered at run time, or was it when it was mapped? A map has no positions for it. */
 static bool table_is_dynamic(const lb_table *t, const lb_entry *entry)
 {
-    const lb_format *format = lb_handler_of_extension(t->cx, lb_path_extension(entry->rel_path));
+    const lb_format *format = lb_handler_of_path(t->cx, entry->rel_path);
 
     return lb_str_is(entry->format, "dynamic") || (format != NULL && lb_handler_is_dynamic(format));
 }
@@ -230,8 +230,7 @@ static lb_status table_survey_changed(void *user, size_t k, lb_error *err)
             lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "a symbolic link is in the way, which a lake does not follow");
     else if (failed != 0)
         status = lb_fail_errno(&why, failed, path, "stat");
-    if (status == LB_OK && lb_str_is(was.format, "dynamic") &&
-        lb_handler_of_extension(c->t->cx, lb_path_extension(was.rel_path)) == NULL) {
+    if (status == LB_OK && lb_str_is(was.format, "dynamic") && lb_handler_of_path(c->t->cx, was.rel_path) == NULL) {
         status = lb_fail(&why, LB_UNSUPPORTED, LB_NOWHERE, "the handler it was mapped with is not registered");
         lb_fail_hint(&why, "--delimited EXT=CHAR registers one");
     }
@@ -338,7 +337,7 @@ static lb_status table_build(lb_table *t, lb_error *err)
         options.read = remembered->read;
         options.hidden = remembered->discover.hidden;
         options.by_products = remembered->discover.by_products;
-        options.no_compressed = remembered->no_compressed;
+        options.no_compressed = remembered->discover.no_compressed;
         options.detect = remembered->detect;
         options.include = remembered->discover.include;
         options.exclude = remembered->discover.exclude;

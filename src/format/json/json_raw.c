@@ -84,6 +84,8 @@ static lb_status raw_copy(lb_reader *r, uint64_t from, uint64_t to, lb_write_fn 
         size_t want = (size_t)LB_MIN(to - from, (uint64_t)sizeof bytes), got;
         LB_TRY(lb_check_cancel(r->cx, err));
         LB_TRY(lb_store_read(r->store, from, bytes, want, &got, err));
+        if (got == 0 && to == LB_SIZE_UNKNOWN)
+            return LB_OK;
         if (got == 0)
             return lb_fail(err, LB_STALE, LB_AT(from), "the file became shorter while it was read");
         if (!write(user, bytes, got))

@@ -1,0 +1,119 @@
+/* Zstandard (RFC 8878): frames one after the other, some of them skippable. Each frame is a restart point. */
+#include <stdlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "codec/unpack.h"
+
+struct lb_unpacker {
+    ZSTD_DStream *stream;
+    bool inside; /* a frame */
+    bool told;   /* that this border is one */
+    bool first;
+};
+
+static lb_unpacker *zstd_open(void)
+{
+    lb_unpacker *u = calloc(1, sizeof *u);
+
+    if (u == NULL)
+        return NULL;
+    u->stream = ZSTD_createDStream();
+    if (u->stream != NULL)
+        return u;
+    free(u);
+    return NULL;
+}
+
+static void zstd_close(lb_unpacker *u)
+{
+    if (u != NULL)
+        (void)ZSTD_freeDStream(u->stream);
+    free(u);
+}
+
+static lb_status zstd_begin(lb_unpacker *u, const lb_unpack_point *point, lb_error *err)
+{
+    (void)err;
+    (void)ZSTD_DCtx_reset(u->stream, ZSTD_reset_session_only);
+    u->inside = false;
+    u->told = point != NULL;
+    u->first = point == NULL;
+    return LB_OK;
+}
+
+static lb_status zstd_fail(const lb_unpacker *u, const lb_unpack_io *io, size_t code, lb_error *err)
+{
+    switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_memory_allocation:
+        return lb_fail_nomem(err);
+    case ZSTD_error_prefix_unknown:
+        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at),
+                       u->first ? "zstd: the file does not begin as zstd does"
+                                : "zstd: bytes that are no zstd follow the last frame");
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at),
+                       "zstd: the frame wants a window of more than 128 MiB (--long)");
+    case ZSTD_error_dictionary_wrong:
+        return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at), "zstd: the frame was compressed with a dictionary");
+    default:
+        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "zstd: %s", ZSTD_getErrorName(code));
+    }
+}
+
+static lb_status zstd_some(lb_unpacker *u, lb_unpack_io *io, lb_error *err)
+{
+    ZSTD_inBuffer in = { io->in, (size_t)(io->in_end - io->in), 0 };
+    ZSTD_outBuffer out = { io->out, (size_t)(io->out_end - io->out), 0 };
+    size_t left = ZSTD_decompressStream(u->stream, &out, &in);
+
+    if (ZSTD_isError(left))
+        return zstd_fail(u, io, left, err);
+    u->inside = left != 0;
+    u->told = false;
+    if (!u->inside)
+        u->first = false;
+    io->in += in.pos;
+    io->in_at += in.pos;
+    io->out += out.pos;
+    return LB_OK;
+}
+
+static lb_status zstd_run(lb_unpacker *u, lb_unpack_io *io, lb_unpack_stop *stop, lb_unpack_point *point, lb_error *err)
+{
+    for (;;) {
+        bool empty = io->in == io->in_end;
+        if (!u->inside && empty && io->in_last && !u->first) {
+            *stop = LB_UNPACK_END;
+            return LB_OK;
+        }
+        if (!u->inside && !empty && !u->told && io->stop_at_borders) {
+            u->told = true;
+            *stop = LB_UNPACK_BORDER;
+            *point = (lb_unpack_point){ .byte = io->in_at };
+            return LB_OK;
+        }
+        const uint8_t *in = io->in, *out = io->out;
+        LB_TRY(zstd_some(u, io, err));
+        if (io->in != in || io->out != out)
+            continue;
+        if (io->out == io->out_end && u->inside) {
+            *stop = LB_UNPACK_ROOM;
+            return LB_OK;
+        }
+        if (io->in_last)
+            return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "zstd: the file ends inside a frame");
+        *stop = LB_UNPACK_INPUT;
+        return LB_OK;
+    }
+}
+
+const lb_container lb_container_zstd = {
+    .name = "zstd",
+    .endings = (const char *const[]){ "zst", "zstd", NULL },
+    .point_kind = "zstd_frame",
+    .open = zstd_open,
+    .close = zstd_close,
+    .begin = zstd_begin,
+    .run = zstd_run,
+};
