@@ -24,10 +24,10 @@
         }                   \
     }
 
-/* ---------------------------------------------------------------- sessions: a context and who uses it */
+/* ---------------------------------------------------------------- contexts, and who uses them */
 
 /* Counted without the interpreter's lock: whoever takes a stream may let go of it on any thread. */
-typedef struct core_session {
+typedef struct core_context {
     _Atomic long refs;
     lb_context *cx;
     unsigned long generation; /* of the process: a child after a fork leaves alone what its parent opened */
@@ -37,18 +37,18 @@ typedef struct core_session {
     size_t n_notes;
     PyObject *cause;   /* the exception of a handler in Python; under the interpreter's lock */
     bool calls_python; /* it has handlers in Python: its threads may wait for the interpreter's lock */
-} core_session;
+} core_context;
 
 extern unsigned long core_generation;
 
 /* A context with the options and handlers of now. NULL: an exception is set. */
-core_session *core_session_new(void);
-core_session *core_session_ref(core_session *s);
-void core_session_unref(core_session *s); /* NULL is fine; needs no lock */
+core_context *core_context_new(void);
+core_context *core_context_ref(core_context *s);
+void core_context_unref(core_context *s); /* NULL is fine; needs no lock */
 
 /* A call into the library: the interpreter's lock is free meanwhile, and signals are looked after. */
 typedef struct core_call {
-    core_session *s;
+    core_context *s;
     struct core_call *outer; /* of this thread: a handler may call in turn */
     PyThreadState *thread;
     PyObject *progress; /* called with four numbers, or NULL */
@@ -56,7 +56,7 @@ typedef struct core_call {
     lb_error err;
 } core_call;
 
-void core_begin(core_call *call, core_session *s, PyObject *progress);
+void core_begin(core_call *call, core_context *s, PyObject *progress);
 
 /* What kind of thing is missing where a call says NOTFOUND. */
 typedef enum core_kind { CORE_FILE, CORE_COLUMN, CORE_MAP } core_kind;
@@ -64,9 +64,9 @@ typedef enum core_kind { CORE_FILE, CORE_COLUMN, CORE_MAP } core_kind;
 /* Take the lock again; true if all went well, else an exception is set. Notes become warnings. */
 bool core_end(core_call *call, lb_status status, core_kind kind);
 
-/* Where others call on us: let the interpreter's lock go if this thread has it and threads of the session may want it;
+/* Where others call on us: let the interpreter's lock go if this thread has it and threads of the context may want it;
  * NULL: nothing to take again. */
-PyThreadState *core_unlock(const core_session *s);
+PyThreadState *core_unlock(const core_context *s);
 void core_relock(PyThreadState *thread); /* NULL is fine */
 
 /* Raise what `err` says. */
@@ -83,7 +83,7 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause);
 /* ---------------------------------------------------------------- what Python hands in and gets */
 
 /* Callables of the Python side, by name, set once at import. */
-typedef enum core_helper {
+typedef enum core_callable {
     CORE_ERROR,
     CORE_WARN,
     CORE_DATE,
@@ -94,9 +94,9 @@ typedef enum core_helper {
     CORE_DECIMAL,
     CORE_SCHEMA_TYPE,
     CORE_BATCH_TYPE,
-    CORE_HELPERS
-} core_helper;
-extern PyObject *core_helpers[CORE_HELPERS];
+    CORE_CALLABLES
+} core_callable;
+extern PyObject *core_callables[CORE_CALLABLES];
 
 /* Names or globs, ended by NULL. `value` None or NULL: at NULL. */
 typedef struct core_strings {
@@ -141,17 +141,17 @@ bool core_list_add(PyObject *list, PyObject *item);
 typedef struct core_schema core_schema;
 typedef struct core_batch core_batch;
 
-/* A stream whose table and session live as long as it does. */
+/* A stream whose table and context live as long as it does. */
 typedef struct core_hold {
     void *what;
     void (*drop)(void *what);
 } core_hold;
 
 /* Makes a Stream object of an open stream; takes it and `hold`, also on error. */
-PyObject *core_stream_object(core_session *s, struct ArrowArrayStream *stream, core_hold hold);
+PyObject *core_stream_object(core_context *s, struct ArrowArrayStream *stream, core_hold hold);
 
 /* Pulls everything: (schema, [batches]). Takes the stream and `hold`. */
-PyObject *core_stream_read(core_session *s, struct ArrowArrayStream *stream, core_hold hold);
+PyObject *core_stream_read(core_context *s, struct ArrowArrayStream *stream, core_hold hold);
 
 /* A Schema object; moves `schema`, also on error. */
 PyObject *core_schema_object(struct ArrowSchema *schema);
@@ -185,7 +185,7 @@ PyObject *core_add_type(PyObject *module, PyType_Spec *spec, const char *name);
 bool core_add_functions(PyObject *module, PyMethodDef *functions);
 
 /* Registered handlers are put into a new context. */
-lb_status core_handlers_apply(core_session *s, lb_error *err);
+lb_status core_handlers_apply(core_context *s, lb_error *err);
 
 /* Python objects whose count may only fall under the lock are let go of by the next call into the extension. */
 void core_drop_later(PyObject *object);

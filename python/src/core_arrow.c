@@ -246,11 +246,11 @@ typedef struct batch_object {
 } batch_object;
 
 /* An object of a type of the Python side that stands on one of ours. */
-static PyObject *arrow_new(core_helper type)
+static PyObject *arrow_new(core_callable type)
 {
-    allocfunc make = (allocfunc)PyType_GetSlot((PyTypeObject *)core_helpers[type], Py_tp_alloc);
+    allocfunc make = (allocfunc)PyType_GetSlot((PyTypeObject *)core_callables[type], Py_tp_alloc);
 
-    return make((PyTypeObject *)core_helpers[type], 0);
+    return make((PyTypeObject *)core_callables[type], 0);
 }
 
 static void arrow_free(PyObject *self)
@@ -682,8 +682,8 @@ static PyObject *arrow_batch_select(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "OOO!", &batch, &schema, &PyList_Type, &list))
         return NULL;
-    if (!PyObject_TypeCheck(schema, (PyTypeObject *)core_helpers[CORE_SCHEMA_TYPE]) ||
-        !PyObject_TypeCheck(batch, (PyTypeObject *)core_helpers[CORE_BATCH_TYPE])) {
+    if (!PyObject_TypeCheck(schema, (PyTypeObject *)core_callables[CORE_SCHEMA_TYPE]) ||
+        !PyObject_TypeCheck(batch, (PyTypeObject *)core_callables[CORE_BATCH_TYPE])) {
         PyErr_SetString(PyExc_TypeError, "a Batch and a Schema are expected");
         return NULL;
     }
@@ -907,7 +907,7 @@ static PyObject *arrow_batch_of(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "OO!", &schema, &PyTuple_Type, &state))
         return NULL;
-    if (!PyObject_TypeCheck(schema, (PyTypeObject *)core_helpers[CORE_SCHEMA_TYPE])) {
+    if (!PyObject_TypeCheck(schema, (PyTypeObject *)core_callables[CORE_SCHEMA_TYPE])) {
         PyErr_SetString(PyExc_TypeError, "a Schema is expected");
         return NULL;
     }
@@ -983,7 +983,7 @@ static bool batches_open(core_schema *schema, PyObject *list, struct ArrowArrayS
     *out = (struct ArrowArrayStream){ batches_get_schema, batches_get_next, batches_last_error, batches_release, s };
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyList_GetItem(list, i);
-        if (!PyObject_TypeCheck(item, (PyTypeObject *)core_helpers[CORE_BATCH_TYPE]) || batch_of(item) == NULL) {
+        if (!PyObject_TypeCheck(item, (PyTypeObject *)core_callables[CORE_BATCH_TYPE]) || batch_of(item) == NULL) {
             PyErr_SetString(PyExc_TypeError, "a list of batches is expected");
             out->release(out);
             return false;
@@ -1003,7 +1003,7 @@ static PyObject *arrow_stream_of(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "OO!", &schema, &PyList_Type, &list))
         return NULL;
-    if (!PyObject_TypeCheck(schema, (PyTypeObject *)core_helpers[CORE_SCHEMA_TYPE])) {
+    if (!PyObject_TypeCheck(schema, (PyTypeObject *)core_callables[CORE_SCHEMA_TYPE])) {
         PyErr_SetString(PyExc_TypeError, "a Schema is expected");
         return NULL;
     }
@@ -1017,7 +1017,7 @@ static PyObject *arrow_stream_of(PyObject *self, PyObject *args)
 
 typedef struct core_stream {
     _Atomic long refs;
-    core_session *s;
+    core_context *s;
     struct ArrowArrayStream stream;
     core_hold hold;
     core_schema *schema;
@@ -1046,11 +1046,11 @@ static void stream_unref(core_stream *s)
         s->stream.release(&s->stream);
     hold_drop(s->hold);
     schema_unref(s->schema);
-    core_session_unref(s->s);
+    core_context_unref(s->s);
     free(s);
 }
 
-static core_stream *stream_keep(core_session *session, struct ArrowArrayStream *stream, core_hold hold)
+static core_stream *stream_keep(core_context *context, struct ArrowArrayStream *stream, core_hold hold)
 {
     core_stream *s = calloc(1, sizeof *s);
     struct ArrowSchema schema;
@@ -1062,7 +1062,7 @@ static core_stream *stream_keep(core_session *session, struct ArrowArrayStream *
         return NULL;
     }
     *s =
-        (core_stream){ .s = core_session_ref(session), .stream = *stream, .hold = hold, .generation = core_generation };
+        (core_stream){ .s = core_context_ref(context), .stream = *stream, .hold = hold, .generation = core_generation };
     atomic_store(&s->refs, 1);
     if (s->stream.get_schema(&s->stream, &schema) == 0 && (s->schema = schema_keep(&schema)) != NULL)
         return s;
@@ -1071,9 +1071,9 @@ static core_stream *stream_keep(core_session *session, struct ArrowArrayStream *
     return NULL;
 }
 
-PyObject *core_stream_object(core_session *session, struct ArrowArrayStream *stream, core_hold hold)
+PyObject *core_stream_object(core_context *context, struct ArrowArrayStream *stream, core_hold hold)
 {
-    core_stream *s = stream_keep(session, stream, hold);
+    core_stream *s = stream_keep(context, stream, hold);
     stream_object *self = NULL;
 
     if (s == NULL)
@@ -1118,9 +1118,9 @@ static PyObject *stream_step(core_stream *s)
     return batch_object_of(s->schema, batch_keep(&array), 0, n);
 }
 
-PyObject *core_stream_read(core_session *session, struct ArrowArrayStream *stream, core_hold hold)
+PyObject *core_stream_read(core_context *context, struct ArrowArrayStream *stream, core_hold hold)
 {
-    core_stream *s = stream_keep(session, stream, hold);
+    core_stream *s = stream_keep(context, stream, hold);
     PyObject *list = s == NULL ? NULL : PyList_New(0), *schema = NULL;
 
     while (list != NULL) {
@@ -1405,7 +1405,7 @@ static PyObject *arrow_print(PyObject *self, PyObject *args)
         return NULL;
     options.width = width;
     options.header = header != 0;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL) {
         stream.release(&stream);
         return NULL;
@@ -1413,7 +1413,7 @@ static PyObject *arrow_print(PyObject *self, PyObject *args)
     core_begin(&call, s, NULL);
     lb_status status = lb_print(s->cx, &stream, form, &options, core_bytes_write, &bytes, NULL, &call.err);
     bool good = core_end(&call, status, CORE_FILE);
-    core_session_unref(s);
+    core_context_unref(s);
     if (good)
         return core_bytes_take(&bytes);
     free(bytes.at);

@@ -4,7 +4,7 @@
 /* ---------------------------------------------------------------- Dataset */
 
 typedef struct dataset_object {
-    PyObject_HEAD core_session *s;
+    PyObject_HEAD core_context *s;
     lb_dataset *d;
     bool busy; /* one call at a time: what is lent by one may be made anew by another */
 } dataset_object;
@@ -20,7 +20,7 @@ static int dataset_init(PyObject *self, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_RuntimeError, "a dataset is opened once");
         return -1;
     }
-    if (!PyArg_ParseTuple(args, "y", &path) || (o->s = core_session_new()) == NULL)
+    if (!PyArg_ParseTuple(args, "y", &path) || (o->s = core_context_new()) == NULL)
         return -1;
     core_begin(&call, o->s, NULL);
     lb_status status = lb_dataset_open(o->s->cx, path, &o->d, &call.err);
@@ -35,7 +35,7 @@ static void dataset_dealloc(PyObject *self)
 
     if (o->s != NULL && o->s->generation == core_generation)
         lb_dataset_close(o->d);
-    core_session_unref(o->s);
+    core_context_unref(o->s);
     release(self);
     Py_DECREF(type);
 }
@@ -427,16 +427,16 @@ static PyObject *lance_write(PyObject *self, PyObject *args)
         k++;
     if (!lance_options_get(tuple, &options))
         return NULL;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL || !core_import_stream(value, &rows)) {
-        core_session_unref(s);
+        core_context_unref(s);
         lance_options_free(&options);
         return NULL;
     }
     core_begin(&call, s, NULL);
     lb_status status = kinds[k].call(s->cx, path, &rows, &options.o, &result, &call.err);
     bool good = core_end(&call, status, CORE_FILE);
-    core_session_unref(s);
+    core_context_unref(s);
     lance_options_free(&options);
     return good ? lance_result(&result) : NULL;
 }
@@ -472,7 +472,7 @@ static PyObject *lance_change(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "syO!pO", &kind, &path, &PyBytes_Type, &argument, &ids, &tuple) ||
         !lance_options_get(tuple, &options))
         return NULL;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL) {
         lance_options_free(&options);
         return NULL;
@@ -480,7 +480,7 @@ static PyObject *lance_change(PyObject *self, PyObject *args)
     core_begin(&call, s, NULL);
     lb_status status = lance_change_call(&call, kind, path, argument, ids != 0, &options, &result);
     bool good = core_end(&call, status, CORE_FILE);
-    core_session_unref(s);
+    core_context_unref(s);
     lance_options_free(&options);
     return good ? lance_result(&result) : NULL;
 }
@@ -496,7 +496,7 @@ static PyObject *lance_tag(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "yzspO", &path, &spec, &tag, &remove, &tuple) || !lance_options_get(tuple, &options))
         return NULL;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL) {
         lance_options_free(&options);
         return NULL;
@@ -504,7 +504,7 @@ static PyObject *lance_tag(PyObject *self, PyObject *args)
     core_begin(&call, s, NULL);
     lb_status status = lb_lance_tag(s->cx, path, spec, tag, remove != 0, &options.o, &call.err);
     bool good = core_end(&call, status, CORE_FILE);
-    core_session_unref(s);
+    core_context_unref(s);
     lance_options_free(&options);
     if (!good)
         return NULL;
@@ -552,7 +552,7 @@ static PyObject *lance_orphans(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "ypL", &path, &remove, &older_than))
         return NULL;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL)
         return NULL;
     core_begin(&call, s, NULL);
@@ -566,7 +566,7 @@ static PyObject *lance_orphans(PyObject *self, PyObject *args)
         free(all.at[i].path);
     }
     free(all.at);
-    core_session_unref(s);
+    core_context_unref(s);
     return list;
 }
 

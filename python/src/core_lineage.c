@@ -4,7 +4,7 @@
 /* ---------------------------------------------------------------- Catalog */
 
 typedef struct catalog_object {
-    PyObject_HEAD core_session *s;
+    PyObject_HEAD core_context *s;
     lb_catalog *catalog;
     long users; /* traces at work: it may not change under them */
 } catalog_object;
@@ -15,7 +15,7 @@ static int catalog_init(PyObject *self, PyObject *args, PyObject *kwargs)
     lb_error err = LB_ERROR_INIT;
     (void)kwargs;
 
-    if (o->s != NULL || !PyArg_ParseTuple(args, "") || (o->s = core_session_new()) == NULL)
+    if (o->s != NULL || !PyArg_ParseTuple(args, "") || (o->s = core_context_new()) == NULL)
         return -1;
     if (lb_catalog_new(o->s->cx, &o->catalog, &err) == LB_OK)
         return 0;
@@ -31,7 +31,7 @@ static void catalog_dealloc(PyObject *self)
 
     if (o->s != NULL && o->s->generation == core_generation)
         lb_catalog_free(o->catalog);
-    core_session_unref(o->s);
+    core_context_unref(o->s);
     release(self);
     Py_DECREF(type);
 }
@@ -301,7 +301,7 @@ static PyObject *trace_statement(const lb_trace *trace, const lb_trace_info *i, 
 }
 
 /* The next statement into `list`. false: an exception is set. */
-static bool trace_step(core_session *s, lb_trace *trace, lb_lineage_log *log, const char *form, PyObject *list,
+static bool trace_step(core_context *s, lb_trace *trace, lb_lineage_log *log, const char *form, PyObject *list,
                        bool *done)
 {
     lb_trace_info info = { .struct_size = sizeof info };
@@ -315,7 +315,7 @@ static bool trace_step(core_session *s, lb_trace *trace, lb_lineage_log *log, co
 }
 
 typedef struct trace_inputs {
-    core_session *s;
+    core_context *s;
     lb_trace_options options;
     const char *text, *log, *form;
     Py_ssize_t size;
@@ -384,7 +384,7 @@ static PyObject *lineage_trace(PyObject *self, PyObject *args)
     in.options.expand_complex_types = (flags & 2) != 0;
     in.options.expr_rewrites = (flags & 4) != 0;
     in.options.strict = (flags & 8) != 0;
-    in.s = core_session_new();
+    in.s = core_context_new();
     if (in.s == NULL)
         return NULL;
     if (catalog != NULL)
@@ -392,14 +392,14 @@ static PyObject *lineage_trace(PyObject *self, PyObject *args)
     PyObject *list = trace_logged(&in);
     if (catalog != NULL)
         catalog->users--;
-    core_session_unref(in.s);
+    core_context_unref(in.s);
     return list;
 }
 
 /* ---------------------------------------------------------------- records */
 
 typedef struct records_object {
-    PyObject_HEAD core_session *s;
+    PyObject_HEAD core_context *s;
     lb_lineage_records *records;
     bool busy;
 } records_object;
@@ -411,7 +411,7 @@ static int records_init(PyObject *self, PyObject *args, PyObject *kwargs)
     core_call call;
     (void)kwargs;
 
-    if (o->s != NULL || !PyArg_ParseTuple(args, "y", &path) || (o->s = core_session_new()) == NULL)
+    if (o->s != NULL || !PyArg_ParseTuple(args, "y", &path) || (o->s = core_context_new()) == NULL)
         return -1;
     core_begin(&call, o->s, NULL);
     lb_status status = lb_lineage_records_open(o->s->cx, path, &o->records, &call.err);
@@ -426,7 +426,7 @@ static void records_dealloc(PyObject *self)
 
     if (o->s != NULL && o->s->generation == core_generation)
         lb_lineage_records_close(o->records);
-    core_session_unref(o->s);
+    core_context_unref(o->s);
     release(self);
     Py_DECREF(type);
 }
@@ -468,7 +468,7 @@ static PyType_Spec records_spec = { "lakebed._core.Records", sizeof(records_obje
 
 /* ---------------------------------------------------------------- trails */
 
-static lb_status trail_fill(core_session *s, const char *path, lb_trail *trail, lb_error *err)
+static lb_status trail_fill(core_context *s, const char *path, lb_trail *trail, lb_error *err)
 {
     lb_lineage_records *records = NULL;
     const lb_lineage_graph *graph = NULL;
@@ -514,7 +514,7 @@ static PyObject *lineage_trail(PyObject *self, PyObject *args)
     options.downstream = downstream != 0;
     options.values_only = values_only != 0;
     options.depth = depth;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL)
         return NULL;
     core_begin(&call, s, NULL);
@@ -532,7 +532,7 @@ static PyObject *lineage_trail(PyObject *self, PyObject *args)
             Py_CLEAR(list);
     lb_trail_reply_free(reply);
     lb_trail_free(trail);
-    core_session_unref(s);
+    core_context_unref(s);
     return list;
 }
 

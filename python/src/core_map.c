@@ -28,7 +28,7 @@ static bool map_lists_get(PyObject *include, PyObject *exclude, PyObject *set, P
 
 static bool map_build(const char *dir, const lb_map_options *options, PyObject *progress)
 {
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     core_call call;
 
     if (s == NULL)
@@ -36,7 +36,7 @@ static bool map_build(const char *dir, const lb_map_options *options, PyObject *
     core_begin(&call, s, progress);
     lb_status status = lb_map_create(s->cx, dir, options, NULL, &call.err);
     bool good = core_end(&call, status, CORE_FILE);
-    core_session_unref(s);
+    core_context_unref(s);
     return good;
 }
 
@@ -153,7 +153,7 @@ static PyObject *map_doctor(PyObject *self, PyObject *args)
     options.heal = heal != 0;
     options.verify = verify != 0;
     options.older_than_ns = older_than;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL)
         return NULL;
     core_begin(&call, s, progress);
@@ -161,7 +161,7 @@ static PyObject *map_doctor(PyObject *self, PyObject *args)
     if (core_end(&call, status, CORE_MAP))
         out = doctor_report(report);
     lb_doctor_report_free(report);
-    core_session_unref(s);
+    core_context_unref(s);
     return out;
 }
 
@@ -173,13 +173,13 @@ static PyObject *map_undo(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "y", &dir))
         return NULL;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     if (s == NULL)
         return NULL;
     core_begin(&call, s, NULL);
     lb_status status = lb_doctor_undo(s->cx, dir, &call.err);
     bool good = core_end(&call, status, CORE_MAP);
-    core_session_unref(s);
+    core_context_unref(s);
     if (!good)
         return NULL;
     Py_RETURN_NONE;
@@ -188,7 +188,7 @@ static PyObject *map_undo(PyObject *self, PyObject *args)
 /* ---------------------------------------------------------------- Map */
 
 typedef struct map_object {
-    PyObject_HEAD core_session *s;
+    PyObject_HEAD core_context *s;
     lb_map *map;
 } map_object;
 
@@ -204,7 +204,7 @@ static int map_init(PyObject *self, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_RuntimeError, "a map is opened once");
         return -1;
     }
-    if (!PyArg_ParseTuple(args, "y", &dir) || (m->s = core_session_new()) == NULL)
+    if (!PyArg_ParseTuple(args, "y", &dir) || (m->s = core_context_new()) == NULL)
         return -1;
     core_begin(&call, m->s, NULL);
     lb_status status = lb_map_open(m->s->cx, dir, &m->map, &call.err);
@@ -216,7 +216,7 @@ static void map_let_go(map_object *m)
 {
     if (m->s != NULL && m->s->generation == core_generation)
         lb_map_close(m->map);
-    core_session_unref(m->s);
+    core_context_unref(m->s);
     m->s = NULL;
     m->map = NULL;
 }

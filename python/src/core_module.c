@@ -1,9 +1,9 @@
 /* The module, and what its rooms take from Python. */
 #include "core.h"
 
-PyObject *core_helpers[CORE_HELPERS];
+PyObject *core_callables[CORE_CALLABLES];
 
-static const char *const module_helper_names[CORE_HELPERS] = {
+static const char *const module_callable_names[CORE_CALLABLES] = {
     "error", "warn", "date", "time", "timestamp", "duration", "interval", "decimal", "schema_type", "batch_type",
 };
 
@@ -196,13 +196,13 @@ static PyObject *module_use(PyObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
         return NULL;
-    for (int i = 0; i < CORE_HELPERS; i++) {
-        PyObject *helper = PyDict_GetItemString(dict, module_helper_names[i]);
-        if (helper == NULL)
-            return PyErr_Format(PyExc_KeyError, "%s", module_helper_names[i]);
-        Py_INCREF(helper);
-        Py_XDECREF(core_helpers[i]);
-        core_helpers[i] = helper;
+    for (int i = 0; i < CORE_CALLABLES; i++) {
+        PyObject *callable = PyDict_GetItemString(dict, module_callable_names[i]);
+        if (callable == NULL)
+            return PyErr_Format(PyExc_KeyError, "%s", module_callable_names[i]);
+        Py_INCREF(callable);
+        Py_XDECREF(core_callables[i]);
+        core_callables[i] = callable;
     }
     Py_RETURN_NONE;
 }

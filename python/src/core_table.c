@@ -4,7 +4,7 @@
 /* Counted, for streams outlive the object that made them; the last one closes. */
 typedef struct core_table {
     _Atomic long refs;
-    core_session *s;
+    core_context *s;
     lb_table *t;
     unsigned long generation;
 } core_table;
@@ -27,7 +27,7 @@ static void table_unref(void *what)
     if (t == NULL || atomic_fetch_sub(&t->refs, 1) != 1 || t->generation != core_generation)
         return;
     lb_close(t->t);
-    core_session_unref(t->s);
+    core_context_unref(t->s);
     free(t);
 }
 
@@ -46,7 +46,7 @@ static core_table *table_of(PyObject *self)
 
 /* ---------------------------------------------------------------- opening */
 
-static core_table *table_open(core_session *s, const char *path, const lb_open_options *options)
+static core_table *table_open(core_context *s, const char *path, const lb_open_options *options)
 {
     core_table *t = calloc(1, sizeof *t);
     core_call call;
@@ -55,7 +55,7 @@ static core_table *table_open(core_session *s, const char *path, const lb_open_o
         PyErr_NoMemory();
         return NULL;
     }
-    *t = (core_table){ .s = core_session_ref(s), .generation = core_generation };
+    *t = (core_table){ .s = core_context_ref(s), .generation = core_generation };
     atomic_store(&t->refs, 1);
     core_begin(&call, s, NULL);
     lb_status status = lb_open(s->cx, path, options, &t->t, &call.err);
@@ -84,9 +84,9 @@ static int table_init(PyObject *self, PyObject *args, PyObject *kwargs)
     options.read = read;
     options.no_map = no_map != 0;
     options.schema = (lb_schema_mode)schema;
-    core_session *s = core_session_new();
+    core_context *s = core_context_new();
     core_table *t = s == NULL ? NULL : table_open(s, path, &options);
-    core_session_unref(s);
+    core_context_unref(s);
     lb_read_options_free(read);
     if (t == NULL)
         return -1;

@@ -113,8 +113,8 @@ static PyObject *value_decimal(const char *format, const void *data, int64_t at)
 
     if (bytes < 1 || bytes > 32)
         return PyErr_Format(PyExc_ValueError, "no type is called '%s'", format);
-    return PyObject_CallFunction(core_helpers[CORE_DECIMAL], "y#l", (const char *)data + at * bytes, (Py_ssize_t)bytes,
-                                 scale);
+    return PyObject_CallFunction(core_callables[CORE_DECIMAL], "y#l", (const char *)data + at * bytes,
+                                 (Py_ssize_t)bytes, scale);
 }
 
 /* ---------------------------------------------------------------- text and bytes */
@@ -161,7 +161,7 @@ static PyObject *value_interval(char kind, const void *data, int64_t at)
     long long days = kind == 'M' ? 0 : kind == 'D' ? read_i32(value, 0) : read_i32(value, 1);
     long long nanos = kind == 'M' ? 0 : kind == 'D' ? read_i32(value, 1) * 1000000LL : read_i64(value, 1);
 
-    return PyObject_CallFunction(core_helpers[CORE_INTERVAL], "LLL", months, days, nanos);
+    return PyObject_CallFunction(core_callables[CORE_INTERVAL], "LLL", months, days, nanos);
 }
 
 static PyObject *value_time(const char *format, const void *data, int64_t at)
@@ -170,7 +170,7 @@ static PyObject *value_time(const char *format, const void *data, int64_t at)
 
     if (kind == 'd')
         return PyObject_CallFunction(
-            core_helpers[CORE_DATE], "L",
+            core_callables[CORE_DATE], "L",
             unit == 'D' ? (long long)read_i32(data, at)
                         : (long long)(read_i64(data, at) / 86400000 - (read_i64(data, at) % 86400000 < 0)));
     if (kind == 'i')
@@ -178,8 +178,8 @@ static PyObject *value_time(const char *format, const void *data, int64_t at)
     const bool narrow = kind == 't' && (unit == 's' || unit == 'm');
     long long value = narrow ? read_i32(data, at) : read_i64(data, at);
     if (kind == 's')
-        return PyObject_CallFunction(core_helpers[CORE_TIMESTAMP], "LLs", value, value_per_second(unit), format + 4);
-    return PyObject_CallFunction(core_helpers[kind == 't' ? CORE_TIME : CORE_DURATION], "LL", value,
+        return PyObject_CallFunction(core_callables[CORE_TIMESTAMP], "LLs", value, value_per_second(unit), format + 4);
+    return PyObject_CallFunction(core_callables[kind == 't' ? CORE_TIME : CORE_DURATION], "LL", value,
                                  value_per_second(unit));
 }
 

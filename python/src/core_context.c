@@ -5,11 +5,11 @@
 
 unsigned long core_generation;
 
-static unsigned session_threads;
-static uint64_t session_memory;
+static unsigned context_threads;
+static uint64_t context_memory;
 
 /* The call that this thread is in. */
-static _Thread_local core_call *session_call;
+static _Thread_local core_call *context_call;
 
 /* ---------------------------------------------------------------- what must wait for the lock */
 
@@ -46,9 +46,9 @@ void core_drop_now(void)
 
 /* ---------------------------------------------------------------- callbacks, on any thread, without the lock */
 
-static void session_progress(void *user, uint64_t done, uint64_t total, uint64_t files, uint64_t total_files)
+static void context_progress(void *user, uint64_t done, uint64_t total, uint64_t files, uint64_t total_files)
 {
-    core_session *s = user;
+    core_context *s = user;
 
     atomic_store_explicit(&s->done, done, memory_order_relaxed);
     atomic_store_explicit(&s->total, total, memory_order_relaxed);
@@ -56,9 +56,9 @@ static void session_progress(void *user, uint64_t done, uint64_t total, uint64_t
     atomic_store_explicit(&s->total_files, total_files, memory_order_relaxed);
 }
 
-static void session_note(void *user, const char *note)
+static void context_note(void *user, const char *note)
 {
-    core_session *s = user;
+    core_context *s = user;
 
     pthread_mutex_lock(&s->lock);
     char **more = realloc(s->notes, (s->n_notes + 1) * sizeof *more);
@@ -70,9 +70,9 @@ static void session_note(void *user, const char *note)
     pthread_mutex_unlock(&s->lock);
 }
 
-static bool session_show(const core_call *call)
+static bool context_show(const core_call *call)
 {
-    core_session *s = call->s;
+    core_context *s = call->s;
     PyObject *shown =
         PyObject_CallFunction(call->progress, "KKKK", (unsigned long long)s->done, (unsigned long long)s->total,
                               (unsigned long long)s->files, (unsigned long long)s->total_files);
@@ -82,31 +82,31 @@ static bool session_show(const core_call *call)
 }
 
 /* Only the thread that called may look after signals; for the others nothing is to be done. */
-static bool session_poll(void *user)
+static bool context_poll(void *user)
 {
-    core_call *call = session_call;
+    core_call *call = context_call;
 
     if (call == NULL || call->s != user)
         return false;
     if (call->raised)
         return true;
     PyEval_RestoreThread(call->thread);
-    call->raised = PyErr_CheckSignals() != 0 || (call->progress != NULL && !session_show(call));
+    call->raised = PyErr_CheckSignals() != 0 || (call->progress != NULL && !context_show(call));
     call->thread = PyEval_SaveThread();
     return call->raised;
 }
 
-/* ---------------------------------------------------------------- sessions */
+/* ---------------------------------------------------------------- contexts */
 
-static core_session *session_make(lb_error *err)
+static core_context *context_make(lb_error *err)
 {
-    core_session *s = calloc(1, sizeof *s);
+    core_context *s = calloc(1, sizeof *s);
     const lb_context_options options = { .struct_size = sizeof options,
-                                         .threads = session_threads,
-                                         .memory_limit = session_memory,
-                                         .progress = session_progress,
-                                         .note = session_note,
-                                         .poll = session_poll,
+                                         .threads = context_threads,
+                                         .memory_limit = context_memory,
+                                         .progress = context_progress,
+                                         .note = context_note,
+                                         .poll = context_poll,
                                          .user = s };
 
     if (s == NULL) {
@@ -118,28 +118,28 @@ static core_session *session_make(lb_error *err)
     s->generation = core_generation;
     if (lb_context_new(&options, &s->cx, err) == LB_OK && core_handlers_apply(s, err) == LB_OK)
         return s;
-    core_session_unref(s);
+    core_context_unref(s);
     return NULL;
 }
 
-core_session *core_session_new(void)
+core_context *core_context_new(void)
 {
     lb_error err = LB_ERROR_INIT;
 
     core_drop_now();
-    core_session *s = session_make(&err);
+    core_context *s = context_make(&err);
     if (s == NULL)
         core_raise(&err, CORE_FILE, NULL);
     return s;
 }
 
-core_session *core_session_ref(core_session *s)
+core_context *core_context_ref(core_context *s)
 {
     atomic_fetch_add(&s->refs, 1);
     return s;
 }
 
-void core_session_unref(core_session *s)
+void core_context_unref(core_context *s)
 {
     if (s == NULL || atomic_fetch_sub(&s->refs, 1) != 1 || s->generation != core_generation)
         return;
@@ -155,7 +155,7 @@ void core_session_unref(core_session *s)
 
 /* ---------------------------------------------------------------- calls */
 
-void core_begin(core_call *call, core_session *s, PyObject *progress)
+void core_begin(core_call *call, core_context *s, PyObject *progress)
 {
     static const lb_error none = LB_ERROR_INIT;
 
@@ -163,15 +163,15 @@ void core_begin(core_call *call, core_session *s, PyObject *progress)
     call->progress = progress == Py_None ? NULL : progress;
     call->raised = false;
     call->err = none;
-    call->outer = session_call;
-    session_call = call;
+    call->outer = context_call;
+    context_call = call;
     call->thread = PyEval_SaveThread();
 }
 
-static bool session_warn(const char *note)
+static bool context_warn(const char *note)
 {
     PyObject *text = PyUnicode_DecodeUTF8(note, (Py_ssize_t)strlen(note), "replace");
-    PyObject *done = text == NULL ? NULL : PyObject_CallFunctionObjArgs(core_helpers[CORE_WARN], text, NULL);
+    PyObject *done = text == NULL ? NULL : PyObject_CallFunctionObjArgs(core_callables[CORE_WARN], text, NULL);
 
     Py_XDECREF(text);
     Py_XDECREF(done);
@@ -179,7 +179,7 @@ static bool session_warn(const char *note)
 }
 
 /* Notes of the call as warnings. A warning that was made an error is the exception of the call. */
-static bool session_tell(core_session *s)
+static bool context_tell(core_context *s)
 {
     pthread_mutex_lock(&s->lock);
     char **notes = s->notes;
@@ -189,7 +189,7 @@ static bool session_tell(core_session *s)
     pthread_mutex_unlock(&s->lock);
     bool good = true;
     for (size_t i = 0; i < n; i++) {
-        good = good && session_warn(notes[i]);
+        good = good && context_warn(notes[i]);
         free(notes[i]);
     }
     free(notes);
@@ -198,10 +198,10 @@ static bool session_tell(core_session *s)
 
 bool core_end(core_call *call, lb_status status, core_kind kind)
 {
-    core_session *s = call->s;
+    core_context *s = call->s;
 
     PyEval_RestoreThread(call->thread);
-    session_call = call->outer;
+    context_call = call->outer;
     core_drop_now();
     PyObject *cause = s->cause;
     s->cause = NULL;
@@ -213,13 +213,13 @@ bool core_end(core_call *call, lb_status status, core_kind kind)
         if (status == LB_CANCELLED)
             lb_context_resume(s->cx);
         core_raise(&call->err, kind, cause);
-    } else if (call->progress != NULL && s->total_files != 0 && !session_show(call)) {
+    } else if (call->progress != NULL && s->total_files != 0 && !context_show(call)) {
         call->raised = true;
     }
     Py_XDECREF(cause);
     if (call->raised || status != LB_OK)
         return false;
-    return s->n_notes == 0 || session_tell(s);
+    return s->n_notes == 0 || context_tell(s);
 }
 
 void core_raise(const lb_error *err, core_kind kind, PyObject *cause)
@@ -229,7 +229,7 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause)
     PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
     PyObject *error = path == NULL || text == NULL
                           ? NULL
-                          : PyObject_CallFunction(core_helpers[CORE_ERROR], "iiOOLLLsO", (int)err->code, (int)kind,
+                          : PyObject_CallFunction(core_callables[CORE_ERROR], "iiOOLLLsO", (int)err->code, (int)kind,
                                                   text, path, (long long)err->offset, (long long)err->row,
                                                   (long long)err->line, err->hint, cause == NULL ? Py_None : cause);
 
@@ -242,11 +242,11 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause)
 }
 
 /* PyGILState_Check is in every CPython, but not in its limited interface. */
-static int (*session_has_lock)(void);
+static int (*context_has_lock)(void);
 
-PyThreadState *core_unlock(const core_session *s)
+PyThreadState *core_unlock(const core_context *s)
 {
-    if (!s->calls_python || session_has_lock == NULL || PyGILState_GetThisThreadState() == NULL || !session_has_lock())
+    if (!s->calls_python || context_has_lock == NULL || PyGILState_GetThisThreadState() == NULL || !context_has_lock())
         return NULL;
     return PyEval_SaveThread();
 }
@@ -283,7 +283,7 @@ static void handler_unref(void *user)
 }
 
 /* The exception that is set, as an error of the library; the exception itself is kept to be the cause. */
-static lb_status handler_failed(core_session *s, lb_error *err)
+static lb_status handler_failed(core_context *s, lb_error *err)
 {
     PyObject *type, *value, *trace;
     const char *utf8 = NULL;
@@ -313,7 +313,7 @@ static lb_status handler_failed(core_session *s, lb_error *err)
 
 typedef struct handler_use {
     handler *h;
-    core_session *s;
+    core_context *s;
 } handler_use;
 
 static lb_status handler_open(void *user, const char *path, struct ArrowArrayStream *out, lb_error *err)
@@ -340,7 +340,7 @@ static void handler_done(void *user)
     free(use);
 }
 
-static lb_status handler_apply(core_session *s, handler *h, lb_error *err)
+static lb_status handler_apply(core_context *s, handler *h, lb_error *err)
 {
     if (h->open == NULL)
         return lb_register_delimited(s->cx, h->extension, h->delimiter, h->has_header, err);
@@ -353,7 +353,7 @@ static lb_status handler_apply(core_session *s, handler *h, lb_error *err)
     return lb_register_stream(s->cx, h->extension, handler_open, use, handler_done, err);
 }
 
-lb_status core_handlers_apply(core_session *s, lb_error *err)
+lb_status core_handlers_apply(core_context *s, lb_error *err)
 {
     lb_status status = LB_OK;
 
@@ -398,7 +398,7 @@ static PyObject *handler_add(const char *extension, PyObject *open, const char *
     lb_error err = LB_ERROR_INIT;
     extension += extension[0] == '.';
     handler *h = handler_new(extension, open, delimiter, has_header);
-    core_session *s = h == NULL ? NULL : core_session_new();
+    core_context *s = h == NULL ? NULL : core_context_new();
 
     if (s == NULL) {
         if (h == NULL)
@@ -407,7 +407,7 @@ static PyObject *handler_add(const char *extension, PyObject *open, const char *
         return NULL;
     }
     lb_status status = handler_apply(s, h, &err);
-    core_session_unref(s);
+    core_context_unref(s);
     if (status != LB_OK) {
         handler_unref(h);
         core_drop_now();
@@ -420,7 +420,7 @@ static PyObject *handler_add(const char *extension, PyObject *open, const char *
     Py_RETURN_NONE;
 }
 
-static PyObject *session_register_delimited(PyObject *self, PyObject *args)
+static PyObject *context_register_delimited(PyObject *self, PyObject *args)
 {
     const char *extension, *delimiter;
     int has_header;
@@ -431,7 +431,7 @@ static PyObject *session_register_delimited(PyObject *self, PyObject *args)
     return handler_add(extension, NULL, delimiter, has_header != 0);
 }
 
-static PyObject *session_register_stream(PyObject *self, PyObject *args)
+static PyObject *context_register_stream(PyObject *self, PyObject *args)
 {
     const char *extension;
     PyObject *open;
@@ -446,7 +446,7 @@ static PyObject *session_register_stream(PyObject *self, PyObject *args)
     return handler_add(extension, open, "", false);
 }
 
-static PyObject *session_unregister(PyObject *self, PyObject *args)
+static PyObject *context_unregister(PyObject *self, PyObject *args)
 {
     const char *extension;
     (void)self;
@@ -456,7 +456,7 @@ static PyObject *session_unregister(PyObject *self, PyObject *args)
     return PyBool_FromLong(handler_remove(extension + (extension[0] == '.')));
 }
 
-static PyObject *session_format(core_session *s, size_t index)
+static PyObject *context_format(core_context *s, size_t index)
 {
     lb_format_info info = { .struct_size = sizeof info };
 
@@ -465,65 +465,65 @@ static PyObject *session_format(core_session *s, size_t index)
                          info.dynamic ? Py_True : Py_False);
 }
 
-static PyObject *session_formats(PyObject *self, PyObject *args)
+static PyObject *context_formats(PyObject *self, PyObject *args)
 {
     PyObject *list = PyList_New(0);
-    core_session *s = list == NULL ? NULL : core_session_new();
+    core_context *s = list == NULL ? NULL : core_context_new();
     (void)self;
     (void)args;
 
     for (size_t i = 0; s != NULL && list != NULL && i < lb_format_count(s->cx); i++)
-        if (!core_list_add(list, session_format(s, i)))
+        if (!core_list_add(list, context_format(s, i)))
             Py_CLEAR(list);
     if (s == NULL)
         Py_CLEAR(list);
-    core_session_unref(s);
+    core_context_unref(s);
     return list;
 }
 
 /* ---------------------------------------------------------------- the module's own functions */
 
-static PyObject *session_configure(PyObject *self, PyObject *args)
+static PyObject *context_configure(PyObject *self, PyObject *args)
 {
     uint64_t threads, memory;
     (void)self;
 
     if (!PyArg_ParseTuple(args, "O&O&", core_u64, &threads, core_u64, &memory))
         return NULL;
-    session_threads = threads > 256 ? 256 : (unsigned)threads;
-    session_memory = memory;
+    context_threads = threads > 256 ? 256 : (unsigned)threads;
+    context_memory = memory;
     Py_RETURN_NONE;
 }
 
-static PyObject *session_generation(PyObject *self, PyObject *args)
+static PyObject *context_generation(PyObject *self, PyObject *args)
 {
     (void)self;
     (void)args;
     return PyLong_FromUnsignedLong(core_generation);
 }
 
-static void session_forked(void)
+static void context_forked(void)
 {
     core_generation++;
-    session_call = NULL;
+    context_call = NULL;
 }
 
-static PyMethodDef session_functions[] = {
-    { "configure", session_configure, METH_VARARGS, NULL },
-    { "generation", session_generation, METH_NOARGS, NULL },
-    { "formats", session_formats, METH_NOARGS, NULL },
-    { "register_delimited", session_register_delimited, METH_VARARGS, NULL },
-    { "register_stream", session_register_stream, METH_VARARGS, NULL },
-    { "unregister", session_unregister, METH_VARARGS, NULL },
+static PyMethodDef context_functions[] = {
+    { "configure", context_configure, METH_VARARGS, NULL },
+    { "generation", context_generation, METH_NOARGS, NULL },
+    { "formats", context_formats, METH_NOARGS, NULL },
+    { "register_delimited", context_register_delimited, METH_VARARGS, NULL },
+    { "register_stream", context_register_stream, METH_VARARGS, NULL },
+    { "unregister", context_unregister, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 
 bool core_add_handlers(PyObject *module)
 {
-    *(void **)&session_has_lock = dlsym(RTLD_DEFAULT, "PyGILState_Check");
-    if (pthread_atfork(NULL, NULL, session_forked) != 0) {
+    *(void **)&context_has_lock = dlsym(RTLD_DEFAULT, "PyGILState_Check");
+    if (pthread_atfork(NULL, NULL, context_forked) != 0) {
         PyErr_NoMemory();
         return false;
     }
-    return core_add_functions(module, session_functions);
+    return core_add_functions(module, context_functions);
 }
