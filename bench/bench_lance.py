@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 COMMON = """
-import json, resource, sys, time
+import json, random, resource, sys, time
 import pyarrow as pa
 
 def table(first, count):
@@ -37,6 +37,7 @@ def measure(work):
     print(json.dumps({"wall": wall, "cpu": now.ru_utime + now.ru_stime - cpu.ru_utime - cpu.ru_stime, "rows": result}))
 
 verb, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rows = random.Random(count).sample(range(int(sys.argv[4])), count) if verb == "take" else []
 import pyarrow.compute
 data = table(0, count) if verb in ("create", "append") else None
 """
@@ -48,6 +49,7 @@ measure({"create": lambda: library.write("create", path, data).rows,
          "append": lambda: library.write("append", path, data).rows,
          "scan": lambda: library.read(path).num_rows,
          "slice": lambda: library.read(path, count, 100).num_rows,
+         "take": lambda: library.take(path, rows).num_rows,
          "open": lambda: library.read(path, 0, 1).num_rows}[verb])
 """
 
@@ -56,6 +58,7 @@ import lance
 measure({"create": lambda: lance.write_dataset(data, path, mode="create") and count,
          "append": lambda: lance.write_dataset(data, path, mode="append") and count,
          "scan": lambda: lance.dataset(path).to_table().num_rows,
+         "take": lambda: lance.dataset(path).take(rows).num_rows,
          "slice": lambda: lance.dataset(path).to_table(offset=count, limit=100).num_rows,
          "open": lambda: lance.dataset(path).head(1).num_rows}[verb])
 """
@@ -79,19 +82,19 @@ class Tool:
         self.environment = {**os.environ, "LAKEBED_LIB": library, "LAKEBED_SOURCE": str(ROOT),
                             "PYTHONPATH": str(ROOT / "tests" / "lance")}
 
-    def run(self, verb, path, count):
-        done = subprocess.run([self.python, "-c", self.program, verb, str(path), str(count)], capture_output=True, text=True,
+    def run(self, verb, path, count, rows=0):
+        done = subprocess.run([self.python, "-c", self.program, verb, str(path), str(count), str(rows)], capture_output=True, text=True,
                               env=self.environment)
         if done.returncode != 0:
             sys.exit(f"{self.name}, {verb}: {done.stderr}")
         return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare(title, tools, runs, verb, count, prepare):
+def compare(title, tools, runs, verb, count, prepare, rows=0):
     times = {tool.name: [] for tool in tools}
     for _ in range(runs):
         for tool in tools:
-            times[tool.name].append(tool.run(verb, prepare(tool), count))
+            times[tool.name].append(tool.run(verb, prepare(tool), count, rows))
     ours, theirs = ({key: statistics.median(t[key] for t in times[tool.name]) for key in ("wall", "cpu")} for tool in tools)
     print(f"{title:<44} {ours['wall'] * 1e3:9.1f} ms {theirs['wall'] * 1e3:9.1f} ms  wall {theirs['wall'] / ours['wall']:6.2f}x"
           f"  cpu {theirs['cpu'] / max(ours['cpu'], 1e-9):6.2f}x", flush=True)
@@ -164,6 +167,8 @@ def main():
         compare("append 1 row", tools, args.runs, "append", 1, copied)
         compare(f"scan {args.rows:,} rows, all columns", tools, args.runs, "scan", 0, lambda tool: folder / "large")
         compare(f"100 rows at row {args.rows // 2:,}", tools, args.runs, "slice", args.rows // 2, lambda tool: folder / "large")
+        for count in (10, 1000, 10_000):
+            compare(f"take {count:,} of {args.rows:,} rows", tools, args.runs, "take", count, lambda tool: folder / "large", args.rows)
         tools[0].run("create", folder / "versions", 10)
         newest = (folder / "versions" / "_versions" / "1.manifest").read_bytes()
         for version in range(2, args.versions + 1):    # the number inside matters only to a list of versions

@@ -354,7 +354,7 @@ typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_S
     X(UNINDEXED, "unindexed")   /* on disk, not in the map */                                                        \
     X(MISSING, "missing")       /* in the map, not on disk */                                                        \
     X(RENAMED, "renamed")       /* the content of a missing entry under another path */                              \
-    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests */                            \
+    X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests. Of datasets the note says */ \
     X(APPENDED, "appended")     /* what was mapped still stands; more follows */                                     \
     X(TRUNCATED, "truncated")   /* what is left is the beginning of what was mapped */                               \
     X(REWRITTEN, "rewritten")   /* other content */                                                                  \
@@ -413,6 +413,7 @@ typedef struct lb_finding {
     const lb_damage *damage;
     uint64_t n_schema; /* schema drift, a line each: "column 'x': int64 became string", after a heal */
     const char *const *schema;
+    const char *note; /* of a Lance dataset: "version 5, was 3: 2 fragments added (200 rows)"; else NULL */
 } lb_finding;
 
 /* Compare the map of `dir` with the disk by the options stored in it, and mend it where asked (lake-map.md 8 and 14). The
@@ -462,7 +463,8 @@ LB_API void lb_close(lb_table *table);
 /* Is it a directory of files, and not a single file or dataset? */
 LB_API bool lb_table_is_lake(const lb_table *table);
 
-/* Number of rows, or -1 where only a sample was read (then lb_table_count reads on to the end). */
+/* Number of rows, or -1 where only a sample was read, or counting means opening many files: a Lance dataset of more than 64 fragments
+ * whose manifest does not say (then lb_table_count reads on to the end). */
 LB_API int64_t lb_table_rows(const lb_table *table);
 LB_API lb_status lb_table_count(lb_table *table, uint64_t *rows, lb_error *err);
 
@@ -870,6 +872,31 @@ LB_API lb_status lb_lance_delete(lb_context *cx, const char *path, const uint64_
  * to do: version 0. Row ids change. Errors: CONFLICT: another writer changed these rows meanwhile. */
 LB_API lb_status lb_lance_compact(lb_context *cx, const char *path, const lb_lance_options *options,
                                   lb_lance_result *out, lb_error *err);
+
+/* What a vector index is asked to be. */
+typedef struct lb_lance_index_options {
+    size_t struct_size;
+    const char *name;     /* NULL: COLUMN_idx */
+    lb_metric metric;     /* DEFAULT: L2 */
+    uint32_t partitions;  /* 0: about the square root of the number of rows, at most 4,096 */
+    uint32_t sub_vectors; /* codes of a vector; must divide its length. 0: 16, or the next smaller number that does */
+    uint32_t rounds;      /* of k-means, at most; 0: 50 */
+    uint64_t seed;        /* of the sample that partitions and codebook are found from */
+    bool replace;         /* an index of that name may stand: this one takes its place */
+    bool keep_model; /* with the partitions and codebook of the index that is replaced: only rows are assigned anew */
+} lb_lance_index_options;
+
+/* Make an IVF_PQ index of a column of vectors (fixed_size_list of float) of the newest version, and commit a version that has it. Rows
+ * that come later are not in it: a search compares them exactly, until the index is made anew. The same rows, options and seed
+ * give the same index, whatever the number of threads. Vectors that are null are left out. out->rows: vectors indexed. Of
+ * `options` timestamp, tag and aux count, and the first of file_names, a UUID, which names the index's folder.
+ * Errors: NOTFOUND (column; with keep_model: index), USAGE: fewer than 256 vectors, an index of that name, numbers that do not fit;
+ * UNSUPPORTED: vectors of other types; CONFLICT: the rows were rewritten meanwhile; IO …
+ * Cost: a sample of 256 vectors a partition (65,536 at least) is clustered, then every vector read once. Memory: the sample, at most
+ * 512 MiB, and 28 bytes and the codes of each row. */
+LB_API lb_status lb_lance_index(lb_context *cx, const char *path, const char *column,
+                                const lb_lance_index_options *index, const lb_lance_options *options,
+                                lb_lance_result *out, lb_error *err);
 
 /* A new version with what the version `spec` holds ("3", a tag, a time). Errors: NOTFOUND. */
 LB_API lb_status lb_lance_restore(lb_context *cx, const char *path, const char *spec, const lb_lance_options *options,

@@ -108,6 +108,10 @@ typedef enum cli_option_id {
     OPT_REFINE,
     OPT_METRIC,
     OPT_EXACT,
+    OPT_INDEX_NAME,
+    OPT_PARTITIONS,
+    OPT_SUB_VECTORS,
+    OPT_KEEP_MODEL,
     OPT_CATALOG,
     OPT_LAKE,
     OPT_DEFAULT_DB,
@@ -336,6 +340,10 @@ typedef struct lance_call {
 int lance_options(cli *c, lance_call *out);
 void lance_options_free(lance_call *call);
 
+/* Say what a change made of `path`, or why it failed, and free the options. `what`: "deleted"; NULL: rows do not matter. */
+int lance_end_call(cli *c, lance_call *call, lb_status status, lb_error *err, const char *path,
+                   const lb_lance_result *r, const char *what);
+
 /* Rows of `table`, of which one of slice and take says which, as a new dataset: what `slice --to lance` does. */
 int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const lb_take *take, const char *path);
 
@@ -343,6 +351,7 @@ int lance_log(cli *c);
 int lance_show(cli *c);
 int lance_diff(cli *c);
 int lance_search(cli *c);
+int lance_index(cli *c);
 int lance_tags(cli *c);
 int lance_pairs(cli *c, lb_dataset_meta kind);
 

@@ -153,6 +153,7 @@ static const cli_verb verbs[VERB_COUNT_] = {
                  "  diff PATH@A [B]              what changed from one version to another (default: the newest)\n"
                  "  aux PATH[@V]                 the version's auxiliary data; with --set: a new version that has it\n"
                  "  metadata PATH[@V]            metadata of the schema; with --set or --unset: a new version\n"
+                 "  index PATH COLUMN            make an index of vectors, which a search uses\n"
                  "  search PATH[@V] COLUMN       rows with the nearest vectors: --query X,X,… --limit N\n"
                  "  clean PATH                   remove what no version reaches",
         .examples = "lakebed lance create new.lance --from prices.csv\n"
@@ -300,7 +301,7 @@ static const cli_option options[OPT_COUNT] = {
                    .value = "S",
                    .help = "a whole number that says which rows, or in which order (default: made up, and told)",
                    .kind = KIND_NUMBER,
-                   .verbs = ON_SAMPLE | ON_SHUFFLE },
+                   .verbs = ON_SAMPLE | ON_SHUFFLE | ON_LANCE },
     [OPT_FROM] = { .name = "from",
                    .value = "K",
                    .help = "begin at place K of the shuffled rows, from 0",
@@ -389,7 +390,8 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_ORPHANS] = { .name = "orphans", .help = "show: list files that no version reaches", .verbs = ON_LANCE },
     [OPT_REMOVE] = { .name = "remove", .help = "tag: take the tag away", .verbs = ON_LANCE },
     [OPT_FORCE] = { .name = "force",
-                    .help = "tag: move a tag that is there; append: make the dataset where there is none",
+                    .help = "tag: move a tag that is there; index: in the place of one of that name; append: make the "
+                            "dataset where there is none",
                     .verbs = ON_LANCE },
     [OPT_QUERY] = { .name = "query",
                     .value = "X,X,…",
@@ -410,10 +412,33 @@ static const cli_option options[OPT_COUNT] = {
                      .verbs = ON_LANCE },
     [OPT_METRIC] = { .name = "metric",
                      .value = "l2|cosine|dot",
-                     .help = "search: how distances are measured (default: as the index, or l2)",
+                     .help = "search, index: how distances are measured (default: as the index, or l2)",
                      .kind = KIND_CHOICE,
                      .verbs = ON_LANCE },
     [OPT_EXACT] = { .name = "exact", .help = "search: look at every vector, without an index", .verbs = ON_LANCE },
+    [OPT_INDEX_NAME] = { .name = "name",
+                         .value = "NAME",
+                         .help = "index: what it is called (default: COLUMN_idx)",
+                         .kind = KIND_TEXT,
+                         .verbs = ON_LANCE },
+    [OPT_PARTITIONS] = { .name = "partitions",
+                         .value = "N",
+                         .help = "index: parts of the vectors that a search looks into or not (default: the square "
+                                 "root of the number of rows)",
+                         .kind = KIND_NUMBER,
+                         .least = 1,
+                         .verbs = ON_LANCE },
+    [OPT_SUB_VECTORS] = { .name = "sub-vectors",
+                          .value = "N",
+                          .help = "index: bytes that stand for a vector (default 16, or the next smaller number that "
+                                  "divides its length)",
+                          .kind = KIND_NUMBER,
+                          .least = 1,
+                          .verbs = ON_LANCE },
+    [OPT_KEEP_MODEL] = { .name = "keep-model",
+                         .help = "index: keep partitions and codes of the index that is there, and only assign all "
+                                 "rows to them anew",
+                         .verbs = ON_LANCE },
     [OPT_CATALOG] = { .name = "catalog",
                       .value = "FILE",
                       .help = "tables and views: JSON, or CREATE TABLE and CREATE VIEW statements",
@@ -617,6 +642,8 @@ static const char *lance_help(const cli_option *option)
         return "where the rows come from: anything that Lakebed reads";
     if (option->id == OPT_LIMIT)
         return "number of rows (to the end; search: 10)";
+    if (option->id == OPT_SEED)
+        return "index: a whole number that says which vectors the partitions are found from (default 0)";
     if (option->id == OPT_ROWS_FROM)
         return "delete: take row numbers from a file, a line each (-: standard input)";
     return option->help;

@@ -180,6 +180,10 @@ static void print_finding(const lb_finding *f)
     (void)printf("\n");
     for (uint64_t i = 0; i < f->n_damage; i++)
         print_damage(&f->damage[i]);
+    if (f->note != NULL) {
+        print_clean("    ", f->note);
+        (void)printf("\n");
+    }
     for (uint64_t i = 0; i < f->n_schema; i++) {
         print_clean("    ", f->schema[i]);
         (void)printf("\n");
@@ -365,6 +369,7 @@ static void json_finding(json_out *j, const lb_finding *f)
     jput_known(j, "old_bytes", f->old_bytes);
     jput_known(j, "new_bytes", f->new_bytes);
     jput_text(j, "error", f->error);
+    jput_text(j, "note", f->note);
     jout_key(j, "damage");
     jout_open(j, '[');
     for (uint64_t i = 0; i < f->n_damage; i++)

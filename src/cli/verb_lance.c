@@ -147,8 +147,8 @@ static void say_done(cli *c, const char *path, const lb_lance_result *r, const c
         (void)printf("%s: version %" PRIu64 ", %s %s\n", path, r->version, plural_text(r->rows, "row", "rows").s, what);
 }
 
-static int end_call(cli *c, lance_call *call, lb_status status, lb_error *err, const char *path,
-                    const lb_lance_result *r, const char *what)
+int lance_end_call(cli *c, lance_call *call, lb_status status, lb_error *err, const char *path,
+                   const lb_lance_result *r, const char *what)
 {
     int result = EXIT_DONE;
     if (status != LB_OK)
@@ -181,7 +181,7 @@ static int store(cli *c, lb_table *table, const lb_slice *slice, const lb_take *
         take != NULL ? lb_table_take(table, take, &rows, &err) : lb_table_slice(table, slice, &rows, &err);
     if (status == LB_OK)
         status = call(c->cx, path, &rows, &how.options, &r, &err);
-    return end_call(c, &how, status, &err, path, &r, what);
+    return lance_end_call(c, &how, status, &err, path, &r, what);
 }
 
 int lance_create_from(cli *c, lb_table *table, const lb_slice *slice, const lb_take *take, const char *path)
@@ -307,7 +307,7 @@ static int lance_delete(cli *c)
     if (result == EXIT_DONE && (result = lance_options(c, &how)) == EXIT_DONE) {
         lb_status status =
             lb_lance_delete(c->cx, operand(c, 0), list.rows, list.count, args_has(c, OPT_IDS), &how.options, &r, &err);
-        result = end_call(c, &how, status, &err, operand(c, 0), &r, "deleted");
+        result = lance_end_call(c, &how, status, &err, operand(c, 0), &r, "deleted");
     }
     free(list.rows);
     return result;
@@ -324,7 +324,7 @@ static int lance_compact(cli *c)
     if (result != EXIT_DONE)
         return result;
     lb_status status = lb_lance_compact(c->cx, operand(c, 0), &how.options, &r, &err);
-    return end_call(c, &how, status, &err, operand(c, 0), &r, "rewritten");
+    return lance_end_call(c, &how, status, &err, operand(c, 0), &r, "rewritten");
 }
 
 static int lance_restore(cli *c)
@@ -338,7 +338,7 @@ static int lance_restore(cli *c)
                                  : report_usage(c, "say which version is to come back: lakebed lance restore PATH@V");
     if (result == EXIT_DONE) {
         lb_status status = lb_lance_restore(c->cx, folder, version, &how.options, &r, &err);
-        result = end_call(c, &how, status, &err, folder, &r, NULL);
+        result = lance_end_call(c, &how, status, &err, folder, &r, NULL);
     }
     free(folder);
     free(version);
@@ -392,7 +392,7 @@ static int annotate(cli *c, lb_dataset_meta kind)
         return result;
     }
     lb_status status = lb_lance_annotate(c->cx, operand(c, 0), &how.options, &r, &err);
-    return end_call(c, &how, status, &err, operand(c, 0), &r, NULL);
+    return lance_end_call(c, &how, status, &err, operand(c, 0), &r, NULL);
 }
 
 static int lance_aux(cli *c)
@@ -462,13 +462,6 @@ static int lance_clean(cli *c)
 
 /* ---------------------------------------------------------------- which of them */
 
-static int lance_not_built(cli *c)
-{
-    report_line(c, "lance %s: vector indices are read (lance show, lance search), not built by this version",
-                c->args.operands.items[0]);
-    return EXIT_DATA;
-}
-
 static const struct {
     const char *name;
     size_t most; /* operands behind the name */
@@ -489,7 +482,7 @@ static const struct {
     { "aux", 1, lance_aux, false },
     { "metadata", 1, lance_metadata, false },
     { "clean", 1, lance_clean, true },
-    { "index", SIZE_MAX, lance_not_built, false },
+    { "index", 2, lance_index, true },
     { "search", 2, lance_search, false },
 };
 

@@ -300,6 +300,20 @@ static lb_status show_fragments_json(json_out *j, lb_dataset *d, const lb_datase
     return LB_OK;
 }
 
+/* The fragments that an index says it covers; null where it does not say. */
+static void covers_json(json_out *j, const lb_dataset_index *x)
+{
+    jout_key(j, "fragments");
+    if (x->fragments == NULL) {
+        jout_text(j, NULL);
+        return;
+    }
+    jout_open(j, '[');
+    for (size_t i = 0; i < x->n_fragments; i++)
+        jout_count(j, x->fragments[i]);
+    jout_close(j, ']');
+}
+
 static lb_status show_indices_json(json_out *j, lb_dataset *d, const lb_dataset_info *info, lb_error *err)
 {
     jout_key(j, "indices");
@@ -315,6 +329,7 @@ static lb_status show_indices_json(json_out *j, lb_dataset *d, const lb_dataset_
         jput_text(j, "type", x.type);
         ids_json(j, "fields", x.fields, x.n_fields);
         jput_count(j, "dataset_version", x.dataset_version);
+        covers_json(j, &x);
         jout_close(j, '}');
     }
     jout_close(j, ']');

@@ -1,4 +1,4 @@
-/* lakebed lance search: the rows whose vectors are nearest. */
+/* lakebed lance search: the rows whose vectors are nearest; and lance index, which makes that fast. */
 #include "cli.h"
 #include "json_out.h"
 
@@ -116,4 +116,31 @@ int lance_search(cli *c)
     free(query);
     free(hits);
     return result;
+}
+
+int lance_index(cli *c)
+{
+    lb_lance_result r = { .struct_size = sizeof r };
+    lb_error err = LB_ERROR_INIT;
+    lance_call how = { .metadata = NULL };
+    if (c->args.operands.count < 3)
+        return report_usage(c, "lance index takes a dataset and a column of vectors: lakebed lance index PATH COLUMN");
+    if (args_number(c, OPT_PARTITIONS, 0) > UINT32_MAX || args_number(c, OPT_SUB_VECTORS, 0) > UINT32_MAX)
+        return report_usage(c, "an index has not that many partitions or parts");
+    lb_lance_index_options index = { .struct_size = sizeof index,
+                                     .name = args_text(c, OPT_INDEX_NAME, NULL),
+                                     .metric = search_metric(args_text(c, OPT_METRIC, "")),
+                                     .partitions = (uint32_t)args_number(c, OPT_PARTITIONS, 0),
+                                     .sub_vectors = (uint32_t)args_number(c, OPT_SUB_VECTORS, 0),
+                                     .seed = args_number(c, OPT_SEED, 0),
+                                     .replace = args_has(c, OPT_FORCE),
+                                     .keep_model = args_has(c, OPT_KEEP_MODEL) };
+    int result = lance_options(c, &how);
+    if (result != EXIT_DONE) {
+        lance_options_free(&how);
+        return result;
+    }
+    const char *path = c->args.operands.items[1];
+    lb_status status = lb_lance_index(c->cx, path, c->args.operands.items[2], &index, &how.options, &r, &err);
+    return lance_end_call(c, &how, status, &err, path, &r, "indexed");
 }

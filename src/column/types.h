@@ -9,6 +9,9 @@
 /* Field metadata key: the column's name as the file has it, where it had to be changed. */
 #define LB_META_ORIGINAL_NAME "lakebed.original_name"
 
+/* Field metadata key of a schema whose one column is the rows themselves. */
+#define LB_META_ROWS "lakebed.rows"
+
 /* Field metadata key, with the value `true`: the type was declared, not found by looking at values. */
 #define LB_META_DECLARED "lakebed.declared"
 

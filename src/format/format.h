@@ -33,6 +33,9 @@ typedef struct lb_survey_options {
     void *tap_user;
     size_t chunk;   /* bytes read at a time; 0: the format's choice. Results do not depend on it */
     bool rows_only; /* count and place rows: no columns are asked for, and what is wrong inside rows may pass unseen */
+    bool
+        rows_later; /* where counting rows means opening many files, total_rows may stay LB_ROWS_UNKNOWN, and blocks those
+                      * of the first rows */
     size_t part;    /* bytes of a file that one of several threads reads; 0: the format's choice. Nor on it */
 } lb_survey_options;
 
@@ -120,6 +123,10 @@ struct lb_format {
 
     void (*close)(lb_reader *reader); /* NULL is fine */
 };
+
+/* What text formats have for `adapt`: where nothing but the types of columns changes, the blocks serve on. */
+lb_status lb_adapt_types(const lb_entry *known, const lb_read_options *options, lb_arena *arena, lb_entry *out,
+                         bool *done, lb_error *err);
 
 /* Structure options of a read against an entry's: may the entry's blocks serve it? */
 bool lb_dialect_serves(const lb_entry *entry, const lb_read_options *options);

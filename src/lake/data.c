@@ -193,6 +193,7 @@ static lb_status data_survey(lb_data *d, const lb_data_request *q, lb_error *err
                                    .detect = q->remembered != NULL && q->remembered->detect,
                                    .sample_bytes = data_sample(d, q),
                                    .rows_only = q->rows_only,
+                                   .rows_later = q->single && !q->whole && !q->stats,
                                    .format = q->format };
 
     d->surveyed = true;

@@ -69,6 +69,20 @@ static lb_status discover_note(discover *d, lb_str rel_path, const char *path, l
     return status;
 }
 
+/* A dataset that has no version is no directory of files: it is told of, and left out. */
+static lb_status discover_headless(discover *d, lb_str rel_path, const char *path, bool *is, lb_error *err)
+{
+    lb_error why = LB_ERROR_INIT;
+    bool is_rest;
+
+    LB_TRY(lb_dataset_look_headless(path, is, &is_rest, err));
+    if (!*is || !discover_is_included(d, rel_path))
+        return LB_OK;
+    (void)lb_dataset_fail_headless(path, is_rest, &why);
+    lb_note(d->cx, "%s: %s; left out", path, why.message);
+    return LB_OK;
+}
+
 /* Is a folder a dataset? Then it is noted as one file. */
 static bool discover_dataset(discover *d, lb_str rel_path)
 {
@@ -82,6 +96,8 @@ static bool discover_dataset(discover *d, lb_str rel_path)
     lb_status status = path == NULL ? lb_arena_fail(&arena, &why) : lb_dataset_look(path, &is, &why);
     if (status == LB_OK && is && discover_is_included(d, rel_path))
         status = discover_note(d, rel_path, path, &why);
+    if (status == LB_OK && !is && path != NULL)
+        status = discover_headless(d, rel_path, path, &is, &why);
     lb_arena_free(&arena);
     if (status != LB_OK) {
         (void)pthread_mutex_lock(&d->lock);
@@ -219,8 +235,11 @@ static lb_status discover_sort(lb_file_list *list, bool rename, bool *clashes, l
 /* A dataset is data, not a directory of them. */
 static lb_status discover_is_no_dataset(const char *root, lb_error *err)
 {
-    bool is;
+    bool is, headless, is_rest;
 
+    LB_TRY(lb_dataset_look_headless(root, &headless, &is_rest, err));
+    if (headless)
+        return lb_dataset_fail_headless(root, is_rest, err);
     LB_TRY(lb_dataset_look(root, &is, err));
     if (!is)
         return LB_OK;

@@ -319,7 +319,8 @@ lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_f
                          .n_damage = more->n_damage,
                          .damage = more->damage,
                          .n_schema = more->n_schema,
-                         .schema = more->schema };
+                         .schema = more->schema,
+                         .note = more->note };
     return f->drift == LB_DRIFT_RENAMED ? doctor_was(&r->d, f, &out->was, err) : LB_OK;
 }
 

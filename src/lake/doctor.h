@@ -22,6 +22,7 @@ typedef struct doctor_detail {
     uint64_t n_damage;
     const char **schema;
     uint64_t n_schema;
+    const char *note; /* of a dataset: what became of its versions; NULL */
 } doctor_detail;
 
 /* A file of the report. Healthy ones have none, unless a heal gives them new times. Small, since each of a million

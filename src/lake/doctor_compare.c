@@ -1,6 +1,7 @@
 /* Map against directory: first by names, sizes and times, then, where those do not tell, by content. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "base/names.h"
@@ -10,6 +11,7 @@
 #include "lake/doctor.h"
 #include "lake/handlers.h"
 #include "lance/dataset_store.h"
+#include "lance/lance_drift.h"
 
 #define COMPARE_WINDOW 4096 /* files whose contents are compared at a time: what that takes is freed before the next */
 
@@ -283,6 +285,41 @@ static lb_status compare_verify(doctor *d, doctor_file *f, const lb_content_chec
     return compare_tell(d, f, check->path, &why, err);
 }
 
+/* A dataset that has another version than the mapped one: versions tell more than bytes. Where they cannot be read, the survey will say
+ * so. */
+static lb_status compare_versions(doctor *d, doctor_file *f, const lb_content_check *check, lb_error *err)
+{
+    static const lb_drift drifts[] = { [LB_LANCE_GREW] = LB_DRIFT_APPENDED,
+                                       [LB_LANCE_CHANGED] = LB_DRIFT_MODIFIED,
+                                       [LB_LANCE_OVERWRITTEN] = LB_DRIFT_REWRITTEN,
+                                       [LB_LANCE_LOST] = LB_DRIFT_REWRITTEN };
+    lb_lance_drift drift;
+    lb_error why = LB_ERROR_INIT;
+    struct stat st;
+
+    if (f->same_time || !lb_str_is(check->entry->format, "lance") || f->drift == LB_DRIFT_UNREADABLE ||
+        stat(check->path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return LB_OK;
+    lb_status status = lb_lance_drift_of(d->cx, check->path, check->entry, &drift, &why);
+    if (status != LB_OK) {
+        if (!lb_is_callers(status))
+            return LB_OK;
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    if (drift.kind == LB_LANCE_SAME_VERSION || drift.words[0] == '\0')
+        return LB_OK;
+    doctor_detail *more = lb_doctor_detail(d, f);
+    if (more == NULL || (more->note = lb_arena_copy(&d->arena, lb_str_of(drift.words))) == NULL)
+        return lb_arena_fail(&d->arena, err);
+    f->drift = drifts[drift.kind];
+    f->restamp = false;
+    more->damage = NULL;
+    more->n_damage = 0;
+    return LB_OK;
+}
+
 /* A window: the files that were added since the last one and are to be looked at. */
 typedef struct compare_window {
     lb_arena arena;
@@ -333,6 +370,7 @@ static lb_status compare_judge_all(doctor *d, const compare_window *w, lb_error 
         doctor_file *f = &d->files[i];
         if (f->looked) {
             LB_TRY(compare_judge(d, f, &w->checks[k], err));
+            LB_TRY(compare_versions(d, f, &w->checks[k], err));
             LB_TRY(compare_verify(d, f, &w->checks[k++], err));
             d->healthy += !lb_doctor_is_drift(f);
         }

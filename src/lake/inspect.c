@@ -109,6 +109,7 @@ static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *
     lb_survey_options survey = { .stride = o->stride,
                                  .stats = o->stats,
                                  .rows_only = o->rows_only,
+                                 .rows_later = o->rows_later,
                                  .stats_columns = o->stats_columns,
                                  .sample_bytes = o->sample_bytes,
                                  .pages = o->pages,

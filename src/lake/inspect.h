@@ -19,7 +19,8 @@ typedef struct lb_inspect_options {
     _Atomic uint64_t *bytes_done; /* counts up as bytes are read; may be NULL */
     void (*progress)(void *user); /* called after that; may be NULL */
     void *progress_user;
-    bool rows_only; /* rows and their places are asked for, and no columns */
+    bool rows_only;  /* rows and their places are asked for, and no columns */
+    bool rows_later; /* rows may stay unknown where counting them is dear */
 } lb_inspect_options;
 
 /* Inspect the file of an open store with `read` (how it is to be read). Fills all of `out` but rel_path, in `arena`.

@@ -638,8 +638,12 @@ static lb_status table_open(lb_table *t, const char *path, const lb_open_options
     if (!there)
         LB_TRY(table_find_version(t, path, err));
     if (there && S_ISDIR(info.st_mode)) {
+        bool headless, is_rest;
         LB_TRY(lb_dataset_look(path, &t->lake, err));
         t->lake = !t->lake;
+        LB_TRY(lb_dataset_look_headless(path, &headless, &is_rest, err));
+        if (headless)
+            return lb_dataset_fail_headless(path, is_rest, err);
     }
     LB_TRY(t->lake ? table_open_lake(t, err) : table_open_single(t, err));
     LB_TRY(table_show_nulls(t, err));
@@ -701,14 +705,14 @@ int64_t lb_table_rows(const lb_table *t)
     return t->rows == LB_ROWS_UNKNOWN ? -1 : (int64_t)t->rows;
 }
 
-/* Survey a single file whole. Rows do not depend on types: all of it is read as text. */
+/* Survey a single file whole. Rows do not depend on types: text is not looked into for them. */
 static lb_status table_read_whole(lb_table *t, lb_data **out, lb_error *err)
 {
     lb_data_request q = t->request;
     lb_read_options *text = NULL;
 
     lb_status status = lb_read_options_merge(t->over, NULL, &text, err);
-    if (status == LB_OK)
+    if (status == LB_OK && t->file->format->text)
         status = lb_read_options_set(text, "all-text", NULL, err);
     q.over = text;
     q.whole = true;
@@ -972,7 +976,7 @@ const char *lb_table_map_use(lb_table *t, uint64_t index)
 
 void lb_table_tell_sample(lb_table *t)
 {
-    if (t->rows == LB_ROWS_UNKNOWN && t->file->options->types == LB_TYPES_AUTO &&
+    if (t->rows == LB_ROWS_UNKNOWN && t->file->format->text && t->file->options->types == LB_TYPES_AUTO &&
         !atomic_flag_test_and_set(&t->sample_told))
         lb_note(t->cx,
                 "%s: types come from its first %llu MiB; --types proven reads all of it first, a map does so once",

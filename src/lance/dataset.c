@@ -49,6 +49,10 @@ static lb_status dataset_split(lb_dataset *d, const char *path, const char **spe
         return LB_OK;
     if (stat(d->root, &st) != 0)
         return lb_fail_errno(err, errno, d->root, "open");
+    bool headless, is_rest;
+    LB_TRY(lb_dataset_look_headless(d->root, &headless, &is_rest, err));
+    if (headless)
+        return lb_dataset_fail_headless(d->root, is_rest, err);
     lb_fail(err, LB_NOTFOUND, LB_NOWHERE, "this is no Lance dataset: it has neither %s with a manifest nor %s",
             LB_LANCE_VERSIONS, LB_LANCE_LATEST);
     lb_fail_path(err, d->root);

@@ -1,6 +1,7 @@
 #include "lance/dataset_store.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,9 @@ typedef struct dataset_store {
     lb_store store;
     lb_store *manifest;
     lb_version_name version;
+    pthread_mutex_t lock; /* of the thing */
+    void *thing;
+    lb_dataset_drop_fn drop;
     char root[];
 } dataset_store;
 
@@ -29,8 +33,12 @@ static lb_status dataset_stat_now(lb_store *store, lb_file_stat *out, lb_error *
 
 static void dataset_close(lb_store *store)
 {
-    lb_store_close(((dataset_store *)store)->manifest);
-    free(store);
+    dataset_store *d = (dataset_store *)store;
+
+    lb_dataset_store_keep(store, NULL, NULL);
+    lb_store_close(d->manifest);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
 }
 
 static lb_status dataset_open_inside(lb_store *store, const char *rel_path, lb_store **out, lb_error *err)
@@ -81,6 +89,7 @@ lb_status lb_dataset_store_open(lb_context *cx, const char *root, const char *sp
     if (d == NULL)
         return lb_fail_nomem(err);
     memcpy(d->root, root, size);
+    pthread_mutex_init(&d->lock, NULL);
     d->store.read_at = dataset_read_at;
     d->store.stat = dataset_stat_now;
     d->store.close = dataset_close;
@@ -97,7 +106,7 @@ lb_status lb_dataset_store_open(lb_context *cx, const char *root, const char *sp
     if (status == LB_OK && d->manifest == NULL)
         status = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a manifest was opened and is not there");
     if (status != LB_OK || d->manifest == NULL) {
-        free(d);
+        dataset_close(&d->store);
         return status;
     }
     d->store.size = d->manifest->size;
@@ -116,6 +125,31 @@ lb_status lb_data_store_open(const char *path, lb_store **out, lb_error *err)
     if (S_ISDIR(st.st_mode))
         LB_TRY(lb_dataset_look(path, &is, err));
     return is ? lb_dataset_store_open(NULL, path, NULL, out, err) : lb_store_open_file(path, out, err);
+}
+
+void lb_dataset_store_keep(lb_store *store, void *thing, lb_dataset_drop_fn drop)
+{
+    dataset_store *d = (dataset_store *)store;
+
+    pthread_mutex_lock(&d->lock);
+    void *former = d->thing;
+    lb_dataset_drop_fn drop_former = d->drop;
+    d->thing = thing;
+    d->drop = drop;
+    pthread_mutex_unlock(&d->lock);
+    if (former != NULL)
+        drop_former(former);
+}
+
+void *lb_dataset_store_take(lb_store *store)
+{
+    dataset_store *d = (dataset_store *)store;
+
+    pthread_mutex_lock(&d->lock);
+    void *thing = d->thing;
+    d->thing = NULL;
+    pthread_mutex_unlock(&d->lock);
+    return thing;
 }
 
 lb_version_name lb_dataset_store_version(const lb_store *store)

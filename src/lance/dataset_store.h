@@ -15,6 +15,12 @@ lb_status lb_data_store_open(const char *path, lb_store **out, lb_error *err);
 /* The manifest that such a store holds; version 0: `_latest.manifest`. */
 lb_version_name lb_dataset_store_version(const lb_store *store);
 
+/* What was decoded of the version can wait in the store for whoever opens it next. `drop` frees it when the store is closed, or when
+ * something else comes to wait. Taking gives it away; NULL: nothing waits. Threads: any. */
+typedef void (*lb_dataset_drop_fn)(void *thing);
+void lb_dataset_store_keep(lb_store *store, void *thing, lb_dataset_drop_fn drop);
+void *lb_dataset_store_take(lb_store *store);
+
 /* Size and times of the newest manifest of a folder. Errors: as above. */
 lb_status lb_dataset_stat(const char *root, lb_file_stat *out, lb_error *err);
 

@@ -321,16 +321,39 @@ static lb_status scan_stop(scan *s, uint64_t *stop, lb_error *err)
     return LB_OK;
 }
 
+/* Rows past the end are not wanted, once it is known where that is. */
+static void scan_clamp(scan *s)
+{
+    uint64_t rows = atomic_load(&s->set->rows);
+
+    if (s->want.rows == NULL)
+        s->end = LB_MIN(s->end, rows);
+    while (s->want.rows != NULL && s->end > s->at && s->want.rows[s->end - 1] >= rows)
+        s->end--;
+}
+
+/* The fragment of a place of what is wanted, unless rows end before it. */
+static lb_status scan_reach(scan *s, uint64_t place, lb_error *err)
+{
+    LB_TRY(lb_lance_set_reach(s->set, scan_row(s, place), err));
+    scan_clamp(s);
+    return LB_OK;
+}
+
 static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
 {
     scan *s = state;
     uint64_t stop;
 
     out->release = NULL;
+    if (s->at < s->end)
+        LB_TRY(scan_reach(s, s->at, err));
     if (s->at >= s->end)
         return LB_OK;
     LB_TRY(lb_check_cancel(s->set->cx, err));
     LB_TRY(scan_stop(s, &stop, err));
+    LB_TRY(scan_reach(s, stop - 1, err));
+    stop = LB_MIN(stop, s->end);
     for (;;) {
         lb_error why = LB_ERROR_INIT;
         lb_status status = scan_batch_of(s, stop, out, &why);
@@ -444,14 +467,10 @@ lb_status lb_lance_set_scan(lb_lance_set *set, const lb_lance_scan *want, struct
     s->want = *want;
     lb_lance_reading_init(&s->reading, set->cx);
     lb_buf_init(&s->runs, &set->cx->budget);
-    if (want->rows == NULL) {
-        s->at = LB_MIN(want->first, set->rows);
-        s->end = s->at + LB_MIN(want->count, set->rows - s->at);
-    } else {
-        s->end = want->count;
-        while (s->end > 0 && want->rows[s->end - 1] >= set->rows)
-            s->end--;
-    }
+    s->at = want->rows == NULL ? want->first : 0;
+    if (__builtin_add_overflow(s->at, want->count, &s->end))
+        s->end = UINT64_MAX;
+    scan_clamp(s);
     lb_status status = scan_setup(s, err);
     if (status == LB_OK)
         status = lb_schema_copy(&s->schema, &schema, err);

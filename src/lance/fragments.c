@@ -201,48 +201,156 @@ static bool set_trusts_rows(const lb_lance_set *s, const lb_lance_fragment *f)
     return s->m.pb->writer_version != NULL && f->physical_rows != 0;
 }
 
-static lb_status set_count(void *user, size_t index, lb_error *err)
+/* Does the manifest say all of a fragment's numbers? */
+static bool set_is_told(const lb_lance_set *s, const lb_lance_fragment *f)
 {
-    lb_lance_set *s = user;
-    lb_lance_rows_of *f = &s->fragments[index];
-    lb_store *store = NULL;
+    return (f->n_files == 0 || set_trusts_rows(s, f)) &&
+           (f->deletion_file == NULL || f->deletion_file->num_deleted_rows != 0);
+}
 
-    if (set_trusts_rows(s, f->pb)) {
-        f->rows = f->pb->physical_rows;
-    } else if (f->pb->n_files == 0) {
-        f->rows = f->pb->physical_rows;
-    } else {
-        LB_TRY(set_open_file(s, "data", lb_lance_str(f->pb->files[0]->path), &store, err));
-        lb_status status = lb_lance_data_count(store, &s->cx->budget, &f->rows, err);
-        lb_store_close(store);
-        LB_TRY(status);
-    }
+static lb_status set_check_count(const lb_lance_rows_of *f, lb_error *err)
+{
     if (f->rows > UINT32_MAX)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "fragment %llu is said to have %llu rows",
                        (unsigned long long)f->pb->id, (unsigned long long)f->rows);
-    if (f->pb->deletion_file == NULL)
-        return LB_OK;
-    f->deleted = f->pb->deletion_file->num_deleted_rows;
-    if (f->deleted == 0) {
-        const lb_deletions *d;
-        LB_TRY(lb_lance_set_deletions(s, index, &d, err));
-        f->deleted = d == NULL ? 0 : d->count;
-    }
     if (f->deleted > f->rows)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "fragment %llu has %llu rows, of which %llu are deleted",
                        (unsigned long long)f->pb->id, (unsigned long long)f->rows, (unsigned long long)f->deleted);
     return LB_OK;
 }
 
+static lb_status set_count(lb_lance_set *s, size_t index, lb_error *err)
+{
+    lb_lance_rows_of *f = &s->fragments[index];
+    lb_store *store = NULL;
+
+    f->rows = f->pb->physical_rows;
+    if (f->pb->n_files != 0 && !set_trusts_rows(s, f->pb)) {
+        LB_TRY(set_open_file(s, "data", lb_lance_str(f->pb->files[0]->path), &store, err));
+        lb_status status = lb_lance_data_count(store, &s->cx->budget, &f->rows, err);
+        lb_store_close(store);
+        LB_TRY(status);
+    }
+    f->deleted = f->pb->deletion_file == NULL ? 0 : f->pb->deletion_file->num_deleted_rows;
+    if (f->pb->deletion_file != NULL && f->deleted == 0) {
+        const lb_deletions *d;
+        LB_TRY(lb_lance_set_deletions(s, index, &d, err));
+        f->deleted = d == NULL ? 0 : d->count;
+    }
+    return set_check_count(f, err);
+}
+
 #define SET_COUNT_RUN 64 /* fragments a job */
+
+/* Fragments [first, end) are counted. */
+typedef struct set_counting {
+    lb_lance_set *set;
+    size_t first, end;
+} set_counting;
 
 static lb_status set_count_run(void *user, size_t run, lb_error *err)
 {
-    lb_lance_set *s = user;
-    size_t end = LB_MIN(s->n_fragments, (run + 1) * SET_COUNT_RUN);
+    const set_counting *c = user;
+    size_t at = c->first + run * SET_COUNT_RUN, end = LB_MIN(c->end, at + SET_COUNT_RUN);
 
-    for (size_t i = run * SET_COUNT_RUN; i < end; i++)
-        LB_TRY(set_count(s, i, err));
+    for (; at < end; at++)
+        LB_TRY(set_count(c->set, at, err));
+    return LB_OK;
+}
+
+/* Live rows of the fragments that are reached. */
+static uint64_t set_reached_rows(const lb_lance_set *s, size_t reached)
+{
+    const lb_lance_rows_of *last = reached == 0 ? NULL : &s->fragments[reached - 1];
+
+    return last == NULL ? 0 : last->first + last->rows - last->deleted;
+}
+
+/* The numbers of fragments up to `end` are there now. */
+static void set_advance(lb_lance_set *s, size_t end)
+{
+    size_t at = atomic_load_explicit(&s->reached, memory_order_relaxed);
+    uint64_t rows = set_reached_rows(s, at);
+
+    for (; at < end; at++) {
+        s->fragments[at].first = rows;
+        rows += s->fragments[at].rows - s->fragments[at].deleted;
+    }
+    atomic_store_explicit(&s->reached, end, memory_order_release);
+    if (end == s->n_fragments)
+        atomic_store_explicit(&s->rows, rows, memory_order_release);
+}
+
+/* `row` lies in a fragment that is reached, or all are. */
+static bool set_is_reached(const lb_lance_set *s, uint64_t row, size_t *reached)
+{
+    *reached = atomic_load_explicit(&s->reached, memory_order_acquire);
+    return *reached == s->n_fragments || row < set_reached_rows(s, *reached);
+}
+
+/* Twice as many each time, so that little is counted in vain, and never in small pieces. */
+static lb_status set_reach(lb_lance_set *s, uint64_t row, lb_error *err)
+{
+    size_t reached, least = LB_LANCE_COUNT_FEW;
+
+    while (!set_is_reached(s, row, &reached)) {
+        size_t more = row == UINT64_MAX ? SIZE_MAX : LB_MAX(reached, least);
+        const set_counting c = { s, reached, reached + LB_MIN(more, s->n_fragments - reached) };
+        LB_TRY(lb_run_jobs(s->cx, (c.end - c.first + SET_COUNT_RUN - 1) / SET_COUNT_RUN, set_count_run,
+                           (void *)(uintptr_t)&c, err));
+        set_advance(s, c.end);
+    }
+    return LB_OK;
+}
+
+lb_status lb_lance_set_reach(lb_lance_set *s, uint64_t row, lb_error *err)
+{
+    size_t reached;
+
+    if (set_is_reached(s, row, &reached))
+        return LB_OK;
+    pthread_mutex_lock(&s->counting);
+    lb_status status = set_reach(s, row, err);
+    pthread_mutex_unlock(&s->counting);
+    if (status != LB_OK)
+        lb_fail_path(err, s->store->path);
+    return status;
+}
+
+static lb_status set_take_known(lb_lance_set *s, const lb_lance_counts *known, lb_error *err)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < known->n; i++) {
+        const lb_lance_count_run *run = &known->runs[i];
+        if (run->count > s->n_fragments - at)
+            return lb_fail(err, LB_STALE, LB_NOWHERE, "the dataset has fewer fragments than were mapped");
+        for (uint32_t k = 0; k < run->count; k++, at++) {
+            s->fragments[at].rows = run->rows;
+            s->fragments[at].deleted = run->deleted;
+            LB_TRY(set_check_count(&s->fragments[at], err));
+        }
+    }
+    set_advance(s, at);
+    return LB_OK;
+}
+
+/* Fragments from the first one on that the manifest tells all of, and a few more. */
+static lb_status set_count_some(lb_lance_set *s, lb_error *err)
+{
+    size_t told = atomic_load(&s->reached), asked = 0;
+
+    for (; told < s->n_fragments; told++) {
+        asked += !set_is_told(s, s->fragments[told].pb);
+        if (asked > LB_LANCE_COUNT_FEW)
+            break;
+    }
+    if (told < s->n_fragments && atomic_load(&s->reached) != 0)
+        return LB_OK;
+    const set_counting c = { s, atomic_load(&s->reached), told };
+    LB_TRY(lb_run_jobs(s->cx, (c.end - c.first + SET_COUNT_RUN - 1) / SET_COUNT_RUN, set_count_run,
+                       (void *)(uintptr_t)&c, err));
+    set_advance(s, told);
     return LB_OK;
 }
 
@@ -254,11 +362,7 @@ static lb_status set_fragments(lb_lance_set *s, lb_error *err)
         return lb_arena_fail(&s->arena, err);
     for (size_t i = 0; i < s->n_fragments; i++)
         s->fragments[i].pb = s->m.pb->fragments[i];
-    LB_TRY(lb_run_jobs(s->cx, (s->n_fragments + SET_COUNT_RUN - 1) / SET_COUNT_RUN, set_count_run, s, err));
-    for (size_t i = 0; i < s->n_fragments; i++) {
-        s->fragments[i].first = s->rows;
-        s->rows += s->fragments[i].rows - s->fragments[i].deleted;
-    }
+    atomic_store(&s->rows, s->n_fragments == 0 ? 0 : LB_ROWS_UNKNOWN);
     return LB_OK;
 }
 
@@ -301,9 +405,9 @@ static lb_status set_single(lb_lance_set *s, lb_error *err)
     m->n_fragments = 1;
     s->m.pb = m;
     s->n_fragments = 1;
-    s->rows = data->rows;
     *open = (lb_lance_file){ .data = data, .users = 1 };
     s->fragments[0] = (lb_lance_rows_of){ .pb = f, .rows = data->rows, .files = open };
+    set_advance(s, 1);
     if (data->schema == NULL)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
                        "this data file has no schema of its own; it can be read as part of its dataset only");
@@ -312,7 +416,23 @@ static lb_status set_single(lb_lance_set *s, lb_error *err)
 
 /* ---------------------------------------------------------------- opening */
 
-lb_status lb_lance_set_open(lb_context *cx, lb_store *store, lb_lance_set **out, lb_error *err)
+static lb_status set_open(lb_lance_set *s, const lb_lance_counts *known, lb_error *err)
+{
+    LB_TRY(s->single ? set_single(s, err) : lb_manifest_read(s->store, &s->arena, &s->m, err));
+    LB_TRY(set_check_storage(s, err));
+    LB_TRY(set_schema(s, err));
+    if (!s->single)
+        LB_TRY(set_fragments(s, err));
+    if (known != NULL)
+        LB_TRY(set_take_known(s, known, err));
+    LB_TRY(set_count_some(s, err));
+    for (size_t i = 0; i < s->n_fragments; i++)
+        s->most_files = LB_MAX(s->most_files, s->fragments[i].pb->n_files);
+    return set_arrow_schema(s, err);
+}
+
+lb_status lb_lance_set_open_some(lb_context *cx, lb_store *store, const lb_lance_counts *known, lb_lance_set **out,
+                                 lb_error *err)
 {
     lb_lance_set *s = calloc(1, sizeof *s);
 
@@ -324,23 +444,25 @@ lb_status lb_lance_set_open(lb_context *cx, lb_store *store, lb_lance_set **out,
     s->single = store->open_inside == NULL;
     lb_arena_init(&s->arena, &cx->budget);
     pthread_mutex_init(&s->lock, NULL);
-    lb_status status = s->single ? set_single(s, err) : lb_manifest_read(store, &s->arena, &s->m, err);
-    if (status == LB_OK)
-        status = set_check_storage(s, err);
-    if (status == LB_OK)
-        status = set_schema(s, err);
-    if (status == LB_OK && !s->single)
-        status = set_fragments(s, err);
-    if (status == LB_OK)
-        status = set_arrow_schema(s, err);
-    for (size_t i = 0; i < s->n_fragments; i++)
-        s->most_files = LB_MAX(s->most_files, s->fragments[i].pb->n_files);
+    pthread_mutex_init(&s->counting, NULL);
+    lb_status status = set_open(s, known, err);
     if (status == LB_OK)
         *out = s;
     else
         lb_lance_set_close(s);
     if (status != LB_OK)
         lb_fail_path(err, store->path);
+    return status;
+}
+
+lb_status lb_lance_set_open(lb_context *cx, lb_store *store, lb_lance_set **out, lb_error *err)
+{
+    LB_TRY(lb_lance_set_open_some(cx, store, NULL, out, err));
+    lb_status status = lb_lance_set_reach(*out, UINT64_MAX, err);
+    if (status != LB_OK) {
+        lb_lance_set_close(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -356,13 +478,14 @@ void lb_lance_set_close(lb_lance_set *s)
     if (s->schema.release != NULL)
         s->schema.release(&s->schema);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->counting);
     lb_arena_free(&s->arena);
     free(s);
 }
 
 size_t lb_lance_set_find(const lb_lance_set *s, uint64_t row)
 {
-    size_t low = 0, high = s->n_fragments;
+    size_t low = 0, high = atomic_load_explicit(&s->reached, memory_order_acquire);
 
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;

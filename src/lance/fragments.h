@@ -1,10 +1,14 @@
 /* The rows of one version of a dataset: its fragments with their files, deletions and dictionaries, opened when first needed.
- * Also of a data file alone, which is one fragment of itself. */
+ * Also of a data file alone, which is one fragment of itself.
+ *
+ * Manifests of the reference era do not say how many rows a fragment has: its data file has to be asked. Where rows near
+ * the beginning are wanted, only the fragments before them are: `reached` counts up, from the front. */
 #ifndef LB_LANCE_FRAGMENTS_H
 #define LB_LANCE_FRAGMENTS_H
 
 #include <pthread.h>
 
+#include "format/entry.h"
 #include "format/lance/lance_read.h"
 #include "format/lance/lance_write.h"
 #include "lance/deletions.h"
@@ -12,6 +16,9 @@
 
 /* So many data files are kept open when nobody reads them. */
 #define LB_LANCE_OPEN_FILES 256
+
+/* So many fragments are counted at once where their number of rows must be asked for. */
+#define LB_LANCE_COUNT_FEW 64
 
 typedef struct lb_lance_file {
     lb_lance_data *data; /* NULL: closed */
@@ -28,6 +35,11 @@ typedef struct lb_lance_rows_of {
     lb_deletions *deletions;
 } lb_lance_rows_of;
 
+/* `count` fragments one after the other with the same numbers. */
+typedef struct lb_lance_count_run {
+    uint32_t count, rows, deleted;
+} lb_lance_count_run;
+
 typedef struct lb_lance_set {
     lb_context *cx;
     lb_store *store; /* of the manifest, or the data file; lent */
@@ -40,12 +52,14 @@ typedef struct lb_lance_set {
     lb_lance_companions companions;
     const lb_lance_node **companion_columns; /* top-level column of each companion */
     size_t n_fragments;
-    lb_lance_rows_of *fragments;
-    uint64_t rows;             /* live */
+    lb_lance_rows_of *fragments; /* the numbers of the first `reached` of them are known and stay */
+    _Atomic size_t reached;
+    _Atomic uint64_t rows;     /* live; LB_ROWS_UNKNOWN until all fragments are reached */
     size_t most_files;         /* of one fragment */
     struct ArrowSchema schema; /* of the shown columns; those that some fragment lacks are nullable */
 
-    pthread_mutex_t lock; /* of what follows, the arena, and the files and deletions of fragments */
+    pthread_mutex_t counting; /* held by whoever reaches further */
+    pthread_mutex_t lock;     /* of what follows, the arena, and the files and deletions of fragments */
     uint64_t calls;
     size_t n_open, cap_open;
     lb_lance_file **open; /* files that are open */
@@ -58,7 +72,22 @@ typedef struct lb_lance_set {
 lb_status lb_lance_set_open(lb_context *cx, lb_store *store, lb_lance_set **out, lb_error *err);
 void lb_lance_set_close(lb_lance_set *set); /* NULL is fine */
 
-/* Fragment that holds a live row < set->rows. */
+/* Rows of fragments from the first one on, as somebody remembers them of the same version. */
+typedef struct lb_lance_counts {
+    size_t n;
+    const lb_lance_count_run *runs;
+} lb_lance_counts;
+
+/* The same without counting more than LB_LANCE_COUNT_FEW fragments that the manifest does not tell of, and those not where
+ * `known` does (NULL: nothing is known). Errors: also STALE: `known` does not fit. */
+lb_status lb_lance_set_open_some(lb_context *cx, lb_store *store, const lb_lance_counts *known, lb_lance_set **out,
+                                 lb_error *err);
+
+/* Count on until the live row `row` is in a fragment that is counted, or all are. UINT64_MAX: count all. Errors: those of opening data
+ * and deletion files, BUDGET, NOMEM, CANCELLED. Threads: any; one counts, by all threads of the context, the others wait. */
+lb_status lb_lance_set_reach(lb_lance_set *set, uint64_t row, lb_error *err);
+
+/* Fragment that holds a live row which was reached and is there. */
 size_t lb_lance_set_find(const lb_lance_set *set, uint64_t row);
 
 /* Deleted rows of a fragment, loaded when first asked for; NULL: it has none. */

@@ -1,8 +1,5 @@
 #include "lance/index_file.h"
 
-#define INDEX_CODES 256 /* of one sub-vector */
-#define INDEX_DIMENSION_MAX 65536
-
 static lb_status index_bad(const char *what, lb_error *err)
 {
     return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the index file is damaged: %s", what);
@@ -98,11 +95,11 @@ static lb_status index_stages(const LbPb__VectorIndex *v, lb_store *store, uint6
     out->metric = (lb_index_metric)v->metric_type;
     out->dimension = v->dimension;
     out->sub_vectors = pq->num_sub_vectors;
-    if (out->dimension == 0 || out->dimension > INDEX_DIMENSION_MAX || out->sub_vectors == 0 ||
+    if (out->dimension == 0 || out->dimension > LB_INDEX_DIMENSION_MAX || out->sub_vectors == 0 ||
         out->dimension % out->sub_vectors != 0)
         return index_bad("its dimensions do not fit each other", err);
     LB_TRY(index_ivf(ivf, end, arena, out, err));
-    LB_TRY(index_floats(pq->codebook_tensor, pq->codebook, pq->n_codebook, (uint64_t)INDEX_CODES * out->dimension,
+    LB_TRY(index_floats(pq->codebook_tensor, pq->codebook, pq->n_codebook, (uint64_t)LB_INDEX_CODES * out->dimension,
                         arena, &out->codebook, "the codebook", err));
     if (transform != NULL)
         LB_TRY(index_rotation(transform, store, end, arena, out, err));

@@ -5,6 +5,9 @@
 
 #include "format/lance/lance_message.h"
 
+#define LB_INDEX_CODES 256 /* words of the codebook of one sub-vector */
+#define LB_INDEX_DIMENSION_MAX 65536
+
 typedef enum lb_index_metric { LB_INDEX_L2 = 0, LB_INDEX_COSINE = 1, LB_INDEX_DOT = 2 } lb_index_metric;
 
 typedef struct lb_index_file {

@@ -26,6 +26,13 @@ typedef struct search_fragment {
     bool covered; /* by the index */
 } search_fragment;
 
+/* One index file. An index has several where rows that came later were indexed on their own. */
+typedef struct search_segment {
+    const lb_lance_index_entry *entry;
+    lb_store *store;
+    lb_index_file index;
+} search_segment;
+
 typedef struct search {
     lb_lance_set *set;
     const lb_search *want;
@@ -33,8 +40,9 @@ typedef struct search {
     lb_metric metric;
     lb_arena arena;
     search_fragment *fragments; /* by id */
-    lb_store *store;            /* of the index file; NULL: none is used */
-    lb_index_file index;
+    size_t n_segments;          /* of the index; 0: none is used */
+    search_segment *segments;
+    const search_segment *segment; /* that is looked into */
     search_heap heap;
     uint64_t first; /* live row of the first vector that is read */
 } search;
@@ -185,20 +193,6 @@ static void search_cover(const search *s, uint64_t id)
         f->covered = true;
 }
 
-/* Does another entry of the same name claim the same fragments? Then neither is believed. */
-static bool search_bitmaps_overlap(const search *s, const lb_lance_index_entry *entry)
-{
-    const lb_lance_index_section *all = s->set->m.indices;
-
-    for (size_t i = 0; i < all->n_indices; i++) {
-        const lb_lance_index_entry *e = all->indices[i];
-        if (e != entry && lb_str_equal(lb_lance_str(e->name), lb_lance_str(entry->name)) &&
-            e->fragment_bitmap_is_case != LB_PB__INDEX_ENTRY__FRAGMENT_BITMAP_IS__NOT_SET)
-            return true;
-    }
-    return false;
-}
-
 static lb_status search_cover_bitmap(search *s, const lb_lance_index_entry *e, lb_error *err)
 {
     lb_buf ids;
@@ -238,9 +232,11 @@ static lb_status search_cover_version(search *s, uint64_t version, lb_error *err
     return status;
 }
 
-static lb_status search_open_index(search *s, const lb_lance_index_entry *e, lb_error *err)
+/* Open an entry's file as the next segment; *opened false: it is of a kind that is not read, or gone. */
+static lb_status search_open_segment(search *s, const lb_lance_index_entry *e, bool *opened, lb_error *err)
 {
     const uint8_t *u = e->uuid->uuid.data;
+    search_segment *segment = &s->segments[s->n_segments];
     lb_store *store = NULL;
     char path[80];
     bool known = false;
@@ -251,49 +247,108 @@ static lb_status search_open_index(search *s, const lb_lance_index_entry *e, lb_
     lb_error why = LB_ERROR_INIT;
     lb_status status = s->set->store->open_inside(s->set->store, path, &store, &why);
     if (status == LB_OK)
-        status = lb_index_file_read(store, &s->arena, &s->index, &known, &why);
+        status = lb_index_file_read(store, &s->arena, &segment->index, &known, &why);
     if (status == LB_NOTFOUND || status == LB_UNSUPPORTED) /* an index that is not understood is no hindrance */
         status = LB_OK;
     if (status != LB_OK && err != NULL)
         *err = why;
-    if (status == LB_OK && known && s->index.dimension == s->want->dimension)
-        s->store = store;
-    else
+    *opened = status == LB_OK && known && segment->index.dimension == s->want->dimension;
+    if (!*opened) {
         lb_store_close(store);
-    return status;
+        return status;
+    }
+    segment->entry = e;
+    segment->store = store;
+    s->n_segments++;
+    return LB_OK;
 }
 
-/* Choose the index of the column, the newest of several. */
-static lb_status search_choose(search *s, lb_error *err)
+static void search_close_segments(search *s)
+{
+    for (size_t i = 0; i < s->n_segments; i++)
+        lb_store_close(s->segments[i].store);
+    s->n_segments = 0;
+}
+
+/* The newest entry of the column; NULL: there is none. */
+static const lb_lance_index_entry *search_newest_entry(const search *s)
 {
     const lb_lance_index_section *all = s->set->m.indices;
     int32_t id = s->set->columns[s->column]->id;
     const lb_lance_index_entry *entry = NULL;
 
-    if (all == NULL || s->want->exact || s->set->single)
-        return LB_OK;
-    for (size_t i = 0; i < all->n_indices; i++)
+    for (size_t i = 0; all != NULL && i < all->n_indices; i++)
         for (size_t k = 0; k < all->indices[i]->n_fields; k++)
             entry = all->indices[i]->fields[k] == id ? all->indices[i] : entry;
-    if (entry == NULL)
-        return LB_OK;
-    LB_TRY(search_open_index(s, entry, err));
-    if (s->store == NULL)
-        return LB_OK;
-    lb_metric metric = (lb_metric)(s->index.metric + 1);
+    return entry;
+}
+
+/* May the newest segment be used? The metric of the search becomes its own. */
+static bool search_takes_metric(search *s)
+{
+    lb_metric metric = (lb_metric)(s->segments[0].index.metric + 1);
     /* How cosine indices were made changed with release 0.10.2, without a mark: older ones are not used. */
-    if ((s->metric != LB_METRIC_DEFAULT && s->metric != metric) ||
-        (metric == LB_METRIC_COSINE && search_written_up_to(s->set, 10, 1))) {
-        lb_store_close(s->store);
-        s->store = NULL;
-        s->metric = s->metric == LB_METRIC_DEFAULT ? metric : s->metric;
-        return LB_OK;
+    bool takes = (s->metric == LB_METRIC_DEFAULT || s->metric == metric) &&
+                 (metric != LB_METRIC_COSINE || !search_written_up_to(s->set, 10, 1));
+
+    if (s->metric == LB_METRIC_DEFAULT)
+        s->metric = metric;
+    return takes;
+}
+
+/* The other entries of the index's name. *whole: all of them are read. */
+static lb_status search_open_others(search *s, const lb_lance_index_entry *newest, bool *whole, lb_error *err)
+{
+    const lb_lance_index_section *all = s->set->m.indices;
+
+    *whole = true;
+    for (size_t i = 0; i < all->n_indices; i++) {
+        const lb_lance_index_entry *e = all->indices[i];
+        bool opened;
+        if (e == newest || !lb_str_equal(lb_lance_str(e->name), lb_lance_str(newest->name)))
+            continue;
+        LB_TRY(search_open_segment(s, e, &opened, err));
+        *whole = *whole && opened && s->segments[s->n_segments - 1].index.metric == s->segments[0].index.metric;
     }
-    s->metric = metric;
-    if (entry->fragment_bitmap_is_case != LB_PB__INDEX_ENTRY__FRAGMENT_BITMAP_IS__NOT_SET &&
-        !search_written_up_to(s->set, 8, 14) && !search_bitmaps_overlap(s, entry))
-        return search_cover_bitmap(s, entry, err);
-    return search_cover_version(s, entry->dataset_version, err);
+    return LB_OK;
+}
+
+/* Which fragments the segments cover. Each says of itself what all of them together cover, in some releases. */
+static lb_status search_cover_segments(search *s, lb_error *err)
+{
+    bool trusted = !search_written_up_to(s->set, 8, 14);
+
+    for (size_t i = 0; i < s->n_segments; i++) {
+        const lb_lance_index_entry *e = s->segments[i].entry;
+        if (trusted && e->fragment_bitmap_is_case != LB_PB__INDEX_ENTRY__FRAGMENT_BITMAP_IS__NOT_SET)
+            LB_TRY(search_cover_bitmap(s, e, err));
+        else
+            LB_TRY(search_cover_version(s, e->dataset_version, err));
+    }
+    return LB_OK;
+}
+
+/* Choose the index of the column, the newest of several. */
+static lb_status search_choose(search *s, lb_error *err)
+{
+    const lb_lance_index_entry *newest = s->want->exact || s->set->single ? NULL : search_newest_entry(s);
+    bool opened, whole = true;
+
+    if (newest == NULL)
+        return LB_OK;
+    s->segments = lb_arena_alloc(&s->arena, s->set->m.indices->n_indices, sizeof *s->segments);
+    if (s->segments == NULL)
+        return lb_arena_fail(&s->arena, err);
+    LB_TRY(search_open_segment(s, newest, &opened, err));
+    if (!opened)
+        return LB_OK;
+    bool takes = search_takes_metric(s);
+    if (takes)
+        LB_TRY(search_open_others(s, newest, &whole, err));
+    if (takes && whole)
+        return search_cover_segments(s, err);
+    search_close_segments(s);
+    return LB_OK;
 }
 
 /* ---------------------------------------------------------------- candidates of the index */
@@ -315,7 +370,7 @@ static int search_order_probes(const void *a, const void *b)
 /* The query as the index sees it: rotated, and of length 1 for cosine. */
 static lb_status search_query(search *s, float **out, lb_error *err)
 {
-    size_t n = s->index.dimension;
+    size_t n = s->segment->index.dimension;
     float *q = lb_arena_alloc(&s->arena, n, sizeof *q);
 
     if (q == NULL)
@@ -327,13 +382,13 @@ static lb_status search_query(search *s, float **out, lb_error *err)
             q[i] /= size;
     }
     *out = q;
-    if (s->index.rotation == NULL)
+    if (s->segment->index.rotation == NULL)
         return LB_OK;
     float *turned = lb_arena_alloc(&s->arena, n, sizeof *turned);
     if (turned == NULL)
         return lb_arena_fail(&s->arena, err);
     for (size_t i = 0; i < n; i++)
-        turned[i] = search_dot(s->index.rotation + i * n, q, n);
+        turned[i] = search_dot(s->segment->index.rotation + i * n, q, n);
     *out = turned;
     return LB_OK;
 }
@@ -341,7 +396,7 @@ static lb_status search_query(search *s, float **out, lb_error *err)
 /* Distances of the parts of a vector to the codes: table[sub][code]. */
 static void search_table(const search *s, const float *q, size_t partition, float *residual, float *table)
 {
-    const lb_index_file *x = &s->index;
+    const lb_index_file *x = &s->segment->index;
     size_t part = x->dimension / x->sub_vectors;
 
     for (size_t i = 0; i < x->dimension; i++)
@@ -356,7 +411,7 @@ static void search_table(const search *s, const float *q, size_t partition, floa
 
 static lb_status search_partition(search *s, const float *q, size_t p, float *residual, float *table, lb_error *err)
 {
-    const lb_index_file *x = &s->index;
+    const lb_index_file *x = &s->segment->index;
     const uint8_t *codes;
     const uint64_t *ids;
     lb_arena arena;
@@ -364,7 +419,7 @@ static lb_status search_partition(search *s, const float *q, size_t p, float *re
     lb_arena_init(&arena, &s->set->cx->budget);
     lb_status status = lb_check_cancel(s->set->cx, err);
     if (status == LB_OK)
-        status = lb_index_file_partition(x, s->store, p, &arena, &codes, &ids, err);
+        status = lb_index_file_partition(x, s->segment->store, p, &arena, &codes, &ids, err);
     if (status == LB_OK)
         search_table(s, q, p, residual, table);
     for (size_t i = 0; status == LB_OK && i < x->lengths[p]; i++) {
@@ -385,7 +440,7 @@ static lb_status search_partition(search *s, const float *q, size_t p, float *re
 
 static lb_status search_index(search *s, lb_error *err)
 {
-    const lb_index_file *x = &s->index;
+    const lb_index_file *x = &s->segment->index;
     size_t probes = LB_MIN(x->partitions, (size_t)(s->want->probes == 0 ? SEARCH_PROBES : s->want->probes));
     search_probe *order = lb_arena_alloc(&s->arena, x->partitions, sizeof *order);
     float *residual = lb_arena_alloc(&s->arena, x->dimension, sizeof *residual);
@@ -486,7 +541,7 @@ static bool search_is_covered(const search *s, size_t fragment)
 {
     const search_fragment *f = search_fragment_of(s, s->set->fragments[fragment].pb->id);
 
-    return s->store != NULL && f != NULL && f->covered;
+    return s->n_segments != 0 && f != NULL && f->covered;
 }
 
 /* Rows that the index does not cover, in runs of fragments. */
@@ -548,10 +603,8 @@ static lb_status search_setup(search *s, lb_error *err)
 
     LB_TRY(search_check(s, err));
     s->metric = s->want->metric;
-    s->heap.cap = s->want->k * LB_MAX(s->want->refine, 1u);
-    s->heap.items = lb_arena_alloc(&s->arena, s->heap.cap, sizeof *s->heap.items);
     s->fragments = lb_arena_alloc(&s->arena, n + 1, sizeof *s->fragments);
-    if (s->heap.items == NULL || s->fragments == NULL)
+    if (s->fragments == NULL)
         return lb_arena_fail(&s->arena, err);
     for (size_t i = 0; i < n; i++)
         s->fragments[i] = (search_fragment){ .id = s->set->fragments[i].pb->id, .index = i };
@@ -559,19 +612,43 @@ static lb_status search_setup(search *s, lb_error *err)
     LB_TRY(search_choose(s, err));
     if (s->metric == LB_METRIC_DEFAULT)
         s->metric = LB_METRIC_L2;
-    return LB_OK;
+    /* A row may be in several segments, or twice in a damaged one. */
+    uint64_t cap = (uint64_t)s->want->k * LB_MAX(s->want->refine, 1u) * LB_MAX(s->n_segments, (size_t)1);
+    s->heap.cap =
+        (size_t)LB_MIN(cap, LB_MAX(atomic_load(&s->set->rows), (uint64_t)1) * LB_MAX(s->n_segments, (size_t)1));
+    s->heap.items = lb_arena_alloc(&s->arena, s->heap.cap, sizeof *s->heap.items);
+    return s->heap.items == NULL ? lb_arena_fail(&s->arena, err) : LB_OK;
+}
+
+/* Each row once, with its least distance. */
+static void search_drop_doubles(search *s)
+{
+    lb_hit *hits = s->heap.items;
+    size_t n = 0;
+
+    qsort(hits, s->heap.n, sizeof *hits, search_order_rows);
+    for (size_t i = 0; i < s->heap.n; i++) {
+        if (n == 0 || hits[n - 1].row != hits[i].row)
+            hits[n++] = hits[i];
+        else if (hits[i].distance < hits[n - 1].distance)
+            hits[n - 1] = hits[i];
+    }
+    s->heap.n = n;
 }
 
 static lb_status search_run(search *s, lb_error *err)
 {
     LB_TRY(search_setup(s, err));
-    if (s->store != NULL)
+    for (size_t i = 0; i < s->n_segments; i++) {
+        s->segment = &s->segments[i];
         LB_TRY(search_index(s, err));
-    if (s->store != NULL && s->want->refine != 0)
+    }
+    search_drop_doubles(s);
+    if (s->n_segments != 0 && s->want->refine != 0)
         LB_TRY(search_refine(s, err));
     /* Of the candidates as many are kept as are wanted. */
     qsort(s->heap.items, s->heap.n, sizeof *s->heap.items, search_order);
-    search_heap kept = { s->heap.items, 0, s->want->k };
+    search_heap kept = { s->heap.items, 0, LB_MIN(s->want->k, s->heap.cap) };
     size_t n = LB_MIN(s->heap.n, s->want->k);
     for (size_t i = 0; i < n; i++)
         heap_put(&kept, s->heap.items[i]);
@@ -593,7 +670,7 @@ lb_status lb_lance_search(lb_lance_set *set, const lb_search *want, lb_hit *out,
         if (*n != 0)
             memcpy(out, s.heap.items, *n * sizeof *out);
     }
-    lb_store_close(s.store);
+    search_close_segments(&s);
     lb_arena_free(&s.arena);
     return status;
 }

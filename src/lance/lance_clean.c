@@ -219,6 +219,28 @@ static lb_status clean_all(clean_state *st, lb_error *err)
     return clean_folder(st, "", true, 0, err);
 }
 
+/* Without a version nothing reaches anything, which is proof of no more than that manifests are missing. Only what making a dataset
+ * leaves is removed then. */
+static lb_status clean_headless(const clean_state *st, bool *headless, lb_error *err)
+{
+    bool is_rest;
+
+    LB_TRY(lb_dataset_look_headless(st->work.root, headless, &is_rest, err));
+    return *headless && !is_rest ? lb_dataset_fail_headless(st->work.root, false, err) : LB_OK;
+}
+
+/* The folders too, where they are empty now. */
+static void clean_folders(clean_state *st)
+{
+    static const char *const folders[] = { "data", "_transactions", LB_LANCE_VERSIONS, "" };
+
+    for (size_t i = 0; i < LB_COUNT_OF(folders); i++) {
+        const char *path = lb_lance_work_path(&st->work, folders[i], "");
+        if (path != NULL)
+            (void)rmdir(path);
+    }
+}
+
 /* Nobody of ours may be writing: what is written now is reached only later. */
 static lb_status clean_lock(clean_state *st, lb_error *err)
 {
@@ -237,13 +259,18 @@ lb_status lb_lance_orphans(lb_context *cx, const char *path, bool remove, int64_
     };
     lb_error_clear(err);
     LB_TRY(lb_lance_work_open(&st.work, cx, path, false, err));
+    bool headless = false;
     lb_status s = clean_lock(&st, err);
+    if (s == LB_OK)
+        s = clean_headless(&st, &headless, err);
     if (s == LB_OK)
         s = clean_manifests(&st, err);
     if (s == LB_OK)
         s = clean_latest(&st, err);
     if (s == LB_OK)
         s = clean_all(&st, err);
+    if (s == LB_OK && headless && remove)
+        clean_folders(&st);
     if (s != LB_OK)
         lb_fail_path(err, path);
     lb_names_free(&st.reached);

@@ -10,24 +10,32 @@
 
 /* ---------------------------------------------------------------- one file */
 
+lb_status lb_lance_out_make(lb_lance_work *work, const char *folder, const char *name, lb_lance_out *out, lb_error *err)
+{
+    *out = (lb_lance_out){ .work = work, .fd = -1 };
+    lb_error_clear(&out->error);
+    out->name = lb_arena_copy(&work->arena, lb_str_of(name));
+    out->path = lb_lance_work_path(work, folder, name);
+    if (out->name == NULL || out->path == NULL)
+        return lb_arena_fail(&work->arena, err);
+    out->fd = TEMP_FAILURE_RETRY(open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    return out->fd >= 0 ? LB_OK : lb_fail_errno(err, errno, out->path, "create");
+}
+
 lb_status lb_lance_out_open(lb_lance_work *work, const char *id, lb_lance_out *out, lb_error *err)
 {
     lb_uuid_text uuid = lb_uuid_new();
     lb_str stem = lb_str_of(id == NULL ? uuid.s : id);
     *out = (lb_lance_out){ .work = work, .fd = -1 };
     lb_error_clear(&out->error);
-    out->name = lb_arena_alloc(&work->arena, stem.size + sizeof ".lance", 1);
-    if (out->name == NULL)
+    char *name = lb_arena_alloc(&work->arena, stem.size + sizeof ".lance", 1);
+    if (name == NULL)
         return lb_arena_fail(&work->arena, err);
-    memcpy(out->name, stem.at, stem.size);
-    memcpy(out->name + stem.size, ".lance", sizeof ".lance");
-    if (!lb_path_is_inside(lb_str_of(out->name)) || memchr(out->name, '/', stem.size) != NULL)
+    memcpy(name, stem.at, stem.size);
+    memcpy(name + stem.size, ".lance", sizeof ".lance");
+    if (!lb_path_is_inside(lb_str_of(name)) || memchr(name, '/', stem.size) != NULL)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%.100s' cannot name a data file", stem.at);
-    out->path = lb_lance_work_path(work, "data", out->name);
-    if (out->path == NULL)
-        return lb_arena_fail(&work->arena, err);
-    out->fd = TEMP_FAILURE_RETRY(open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-    return out->fd >= 0 ? LB_OK : lb_fail_errno(err, errno, out->path, "create");
+    return lb_lance_out_make(work, "data", name, out, err);
 }
 
 bool lb_lance_out_write(void *user, const void *bytes, size_t size)

@@ -5,7 +5,7 @@
 #include "format/lance/lance_write.h"
 #include "lance/lance_commit.h"
 
-/* A data file that is written; its folder is not synced. */
+/* A file that is written; its folder is not synced. */
 typedef struct lb_lance_out {
     lb_lance_work *work;
     int fd;
@@ -16,6 +16,9 @@ typedef struct lb_lance_out {
 
 /* Make `data`/NAME.lance; `id` NULL: a random one. Errors: IO (also where the name is taken). */
 lb_status lb_lance_out_open(lb_lance_work *work, const char *id, lb_lance_out *out, lb_error *err);
+/* Make FOLDER/NAME; the folder is there. Errors: IO (also where the name is taken). */
+lb_status lb_lance_out_make(lb_lance_work *work, const char *folder, const char *name, lb_lance_out *out,
+                            lb_error *err);
 bool lb_lance_out_write(void *out, const void *bytes, size_t size);
 /* Sync and close. `keep` false: remove. */
 lb_status lb_lance_out_close(lb_lance_out *out, bool keep, lb_error *err);

@@ -1,6 +1,8 @@
 /* What a map keeps of a dataset: rows, fragments as blocks, and statistics, for which the live rows are read once. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/pool.h"
 #include "column/array_stats.h"
 #include "column/ipc.h"
@@ -10,12 +12,31 @@
 
 /* ---------------------------------------------------------------- blocks */
 
+/* Size of a data file. Manifests of before release 0.27 do not say it: the file is asked, and 0 stands for one that is not there, for
+ * reading it will say so. */
+static uint64_t survey_file_bytes(const lb_lance_set *set, const lb_lance_data_file *file)
+{
+    lb_str name = lb_lance_str(file->path);
+    struct stat st = { .st_size = 0 };
+    lb_arena arena;
+
+    if (file->file_size_bytes != 0)
+        return file->file_size_bytes;
+    lb_arena_init(&arena, NULL);
+    const char *copy = lb_arena_copy(&arena, name), *dir = lb_path_join(&arena, set->store->path, "data"),
+               *path = copy == NULL || dir == NULL ? NULL : lb_path_join(&arena, dir, copy);
+    if (path == NULL || stat(path, &st) != 0)
+        st.st_size = 0;
+    lb_arena_free(&arena);
+    return (uint64_t)st.st_size;
+}
+
 static uint64_t survey_bytes(const lb_lance_set *set, const lb_lance_rows_of *f)
 {
     uint64_t bytes = 0;
 
-    for (size_t i = 0; i < f->pb->n_files; i++)
-        (void)__builtin_add_overflow(bytes, f->pb->files[i]->file_size_bytes, &bytes);
+    for (size_t i = 0; !set->single && i < f->pb->n_files; i++)
+        (void)__builtin_add_overflow(bytes, survey_file_bytes(set, f->pb->files[i]), &bytes);
     return set->single ? set->store->size : bytes;
 }
 
@@ -25,7 +46,7 @@ static lb_status survey_blocks(const lb_lance_set *set, lb_arena *arena, lb_entr
 
     lb_block_builder_init(&b, &set->cx->budget);
     lb_status status = LB_OK;
-    for (size_t i = 0; status == LB_OK && i < set->n_fragments; i++) {
+    for (size_t i = 0, n = atomic_load(&set->reached); status == LB_OK && i < n; i++) {
         const lb_lance_rows_of *f = &set->fragments[i];
         uint64_t bytes = survey_bytes(set, f);
         const lb_block block = { .first_row = f->first,
@@ -189,7 +210,7 @@ static lb_status survey_schema(const struct ArrowSchema *schema, lb_budget *budg
 
 lb_status lb_lance_survey(lb_lance_set *set, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err)
 {
-    out->total_rows = set->rows;
+    out->total_rows = atomic_load(&set->rows);
     LB_TRY(survey_schema(&set->schema, &set->cx->budget, arena, out, err));
     LB_TRY(survey_blocks(set, arena, out, err));
     return survey_stats(set, o, &set->schema, arena, out, err);

@@ -172,6 +172,7 @@ static lb_status verify_index(lb_lance_set *set, const lb_lance_index_entry *e, 
 
 lb_status lb_lance_verify(lb_lance_set *set, lb_error *err)
 {
+    LB_TRY(lb_lance_set_reach(set, UINT64_MAX, err));
     LB_TRY(lb_run_jobs(set->cx, set->n_fragments, verify_fragment, set, err));
     for (size_t i = 0; set->m.indices != NULL && i < set->m.indices->n_indices; i++)
         LB_TRY(verify_index(set, set->m.indices->indices[i], err));

@@ -171,6 +171,79 @@ bool lb_is_dataset(const char *path)
     return lb_dataset_look(path, &is, NULL) == LB_OK && is;
 }
 
+/* ---------------------------------------------------------------- datasets without a version */
+
+static bool headless_is_dir(const char *root, const char *name)
+{
+    struct stat st;
+    lb_arena arena;
+
+    lb_arena_init(&arena, NULL);
+    const char *path = lb_path_join(&arena, root, name);
+    bool is = path != NULL && lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    lb_arena_free(&arena);
+    return is;
+}
+
+static bool headless_top(void *user, const char *name)
+{
+    static const char *const known[] = { ".", "..", "data", LB_LANCE_VERSIONS, "_transactions" };
+
+    for (size_t i = 0; i < LB_COUNT_OF(known); i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    return *(bool *)user = false;
+}
+
+static bool headless_temporary(void *user, const char *name)
+{
+    if (name[0] == '.' && (name[1] == '\0' || strcmp(name, "..") == 0 || strncmp(name, ".tmp_", 5) == 0))
+        return true;
+    return *(bool *)user = strchr(name, '#') != NULL;
+}
+
+static bool headless_data(void *user, const char *name)
+{
+    lb_str ending = lb_path_extension(lb_str_of(name));
+
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return true;
+    return *(bool *)user = lb_str_is(ending, "lance");
+}
+
+lb_status lb_dataset_look_headless(const char *path, bool *is, bool *is_rest, lb_error *err)
+{
+    bool has_version = false;
+
+    *is_rest = false;
+    *is = headless_is_dir(path, LB_LANCE_VERSIONS) && headless_is_dir(path, "data");
+    if (!*is)
+        return LB_OK;
+    LB_TRY(lb_dataset_look(path, &has_version, err));
+    *is = !has_version;
+    *is_rest = *is;
+    if (*is_rest)
+        LB_TRY(versions_each(path, "", headless_top, is_rest, err));
+    if (*is_rest)
+        LB_TRY(versions_each(path, LB_LANCE_VERSIONS, headless_temporary, is_rest, err));
+    return *is_rest ? versions_each(path, "data", headless_data, is_rest, err) : LB_OK;
+}
+
+lb_status lb_dataset_fail_headless(const char *path, bool is_rest, lb_error *err)
+{
+    if (is_rest) {
+        lb_fail(err, LB_CORRUPT, LB_NOWHERE,
+                "a Lance dataset that was never finished: it has data files, and no version");
+        lb_fail_hint(err, "`lakebed lance clean` removes it when nobody has written to it for a week");
+    } else {
+        lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a Lance dataset without a version: %s holds no manifest",
+                LB_LANCE_VERSIONS);
+        lb_fail_hint(err, "its rows are in data files that only a manifest could tell how to read together");
+    }
+    lb_fail_path(err, path);
+    return LB_CORRUPT;
+}
+
 /* ---------------------------------------------------------------- tags in files of their own */
 
 /* The number that a refs file gives. */

@@ -31,6 +31,14 @@ bool lb_is_dataset(const char *path);
 /* The same, where not being able to tell is an error. What is no folder is no dataset. Errors: IO, NOMEM. */
 lb_status lb_dataset_look(const char *path, bool *is, lb_error *err);
 
+/* Has the folder `path` what a dataset has but no version: `_versions` without a manifest, beside `data`? Writing it was broken off, or its
+ * manifests are gone. *is_rest: there is nothing but what making a dataset leaves: data files, and manifests that did not get their
+ * names. Errors: IO, NOMEM. */
+lb_status lb_dataset_look_headless(const char *path, bool *is, bool *is_rest, lb_error *err);
+
+/* Say so of `path`. Gives CORRUPT. */
+lb_status lb_dataset_fail_headless(const char *path, bool is_rest, lb_error *err);
+
 /* All versions; none is no error. Errors: IO, NOMEM, BUDGET. */
 lb_status lb_versions_list(const char *root, lb_arena *arena, lb_versions *out, lb_error *err);
 

@@ -34,6 +34,12 @@ class Result(ctypes.Structure):
                 ("files", ctypes.c_uint64), ("fragments", ctypes.c_uint64)]
 
 
+class IndexOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("metric", ctypes.c_int), ("partitions", ctypes.c_uint32),
+                ("sub_vectors", ctypes.c_uint32), ("rounds", ctypes.c_uint32), ("seed", ctypes.c_uint64), ("replace", ctypes.c_bool),
+                ("keep_model", ctypes.c_bool)]
+
+
 class OpenOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("read", ctypes.c_void_p), ("format", ctypes.c_char_p),
                 ("no_map", ctypes.c_bool), ("schema", ctypes.c_int)]
@@ -41,6 +47,12 @@ class OpenOptions(ctypes.Structure):
 
 class Slice(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("offset", ctypes.c_uint64), ("limit", ctypes.c_uint64),
+                ("columns", ctypes.c_void_p)]
+
+
+class Take(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("rows", ctypes.POINTER(ctypes.c_uint64)), ("count", ctypes.c_uint64),
+                ("shuffled", ctypes.c_bool), ("seed", ctypes.c_uint64), ("first", ctypes.c_uint64), ("sorted", ctypes.c_bool),
                 ("columns", ctypes.c_void_p)]
 
 
@@ -99,14 +111,27 @@ class Library:
         self.call("lb_lance_" + name, self.context, str(path).encode(), *args, ctypes.byref(how), ctypes.byref(result))
         return result
 
-    def read(self, path, offset=0, limit=2**64 - 1):
+    def index(self, path, column, names=None, **how):
+        """Make a vector index; names: the UUID of its folder."""
+        want = IndexOptions(struct_size=ctypes.sizeof(IndexOptions), **how)
+        return self.change("index", path, column.encode(), ctypes.byref(want), names=names)
+
+    def read(self, path, offset=0, limit=2**64 - 1, mapped=False):
+        part = Slice(struct_size=ctypes.sizeof(Slice), offset=offset, limit=limit)
+        return self.stream("lb_table_slice", path, part, mapped)
+
+    def take(self, path, rows, mapped=False):
+        """Scattered rows, in the order asked."""
+        list_of_rows = (ctypes.c_uint64 * len(rows))(*rows)
+        return self.stream("lb_table_take", path, Take(struct_size=ctypes.sizeof(Take), rows=list_of_rows, count=len(rows)), mapped)
+
+    def stream(self, name, path, want, mapped):
         table = ctypes.c_void_p()
-        how = OpenOptions(struct_size=ctypes.sizeof(OpenOptions), no_map=True)
+        how = OpenOptions(struct_size=ctypes.sizeof(OpenOptions), no_map=not mapped)
         self.call("lb_open", self.context, str(path).encode(), ctypes.byref(how), ctypes.byref(table))
         try:
             stream = Stream()
-            part = Slice(struct_size=ctypes.sizeof(Slice), offset=offset, limit=limit)
-            self.call("lb_table_slice", table, ctypes.byref(part), ctypes.byref(stream))
+            self.call(name, table, ctypes.byref(want), ctypes.byref(stream))
             return pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()
         finally:
             self.lib.lb_close(table)

@@ -266,8 +266,8 @@ static lb_status scan_record(scan *s, lb_error *err)
     for (size_t i = 0; i < s->n_columns; i++) {
         delim_value v = { .null = true };
         if (s->columns[i].field < scanner->n_fields)
-            LB_TRY(
-                delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], &s->scratch, &v, err));
+            LB_TRY(delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], SIZE_MAX,
+                                    &s->scratch, &v, err));
         LB_TRY(scan_append(s, i, &v, err));
     }
     return LB_OK;

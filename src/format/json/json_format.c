@@ -119,7 +119,7 @@ bool js_schema_is_value(const struct ArrowSchema *schema)
 {
     lb_str rows;
 
-    return schema->n_children == 1 && lb_schema_get_meta(schema->children[0], JS_META_ROWS, &rows);
+    return schema->n_children == 1 && lb_schema_get_meta(schema->children[0], LB_META_ROWS, &rows);
 }
 
 /* The first bytes say UTF-16, with a mark or without: JSON begins with two characters of ASCII. */
@@ -174,7 +174,7 @@ static const char *const format_options[] = { "encoding", "types", "all-text", "
                                        .take = js_scan,               \
                                        .extents = js_extents,         \
                                        .raw = js_raw,                 \
-                                       .adapt = js_adapt,             \
+                                       .adapt = lb_adapt_types,       \
                                        .suggest = format_suggest,     \
                                        .tail = js_tail,               \
                                        .close = format_close }

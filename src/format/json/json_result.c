@@ -40,7 +40,7 @@ static lb_status result_schema(const survey *s, struct ArrowSchema *out, lb_erro
     LB_TRY(lb_schema_struct(out, (int64_t)n, err));
     if (!columns) {
         LB_TRY(result_field(s, rows, LB_STR(JS_VALUE), out->children[0], err));
-        return lb_schema_set_meta(out->children[0], JS_META_ROWS, LB_STR("true"), err);
+        return lb_schema_set_meta(out->children[0], LB_META_ROWS, LB_STR("true"), err);
     }
     for (size_t i = 0; i < n; i++)
         LB_TRY(result_field(s, rows->members[i].node, rows->keys.items[i].name, out->children[i], err));

@@ -237,8 +237,6 @@ struct lb_reader {
 
 #define JS_START_BYTES 64
 #define JS_VALUE "value"
-/* Field metadata of a schema whose one column is the rows themselves. */
-#define JS_META_ROWS "lakebed.rows"
 
 /* Are the rows of this schema the column `value` as they stand? */
 bool js_schema_is_value(const struct ArrowSchema *schema);
@@ -249,8 +247,6 @@ lb_status js_extend(lb_reader *r, const lb_survey_options *options, lb_arena *ar
 lb_status js_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status js_extents(lb_reader *r, const uint64_t *rows, size_t n, lb_extent *out, size_t *found, lb_error *err);
 lb_status js_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
-lb_status js_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                   lb_error *err);
 lb_status js_tail(const lb_entry *known, lb_error *err);
 
 /* Read on from the block before row `first`; *there false: the text ends before. */

@@ -61,7 +61,7 @@ static lb_status survey_close_block(survey *s, uint64_t row, uint64_t offset, lb
     return lb_block_builder_add(&s->blocks, &block, err);
 }
 
-static lb_status survey_open_nodes(survey *s, lb_error *err)
+lb_status js_survey_open_nodes(survey *s, lb_error *err)
 {
     if (!survey_has_block_stats(s))
         return LB_OK;
@@ -70,12 +70,22 @@ static lb_status survey_open_nodes(survey *s, lb_error *err)
     return s->open == NULL ? lb_arena_fail(&s->open_nodes, err) : LB_OK;
 }
 
+lb_status js_survey_put_open(survey *s, lb_error *err)
+{
+    if (s->open == NULL)
+        return LB_OK;
+    LB_TRY(js_node_put(s->open, &s->closed, err));
+    lb_arena_free(&s->open_nodes);
+    s->open = NULL;
+    return LB_OK;
+}
+
 lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *err)
 {
     LB_TRY(survey_close_block(s, start->first_row, start->before, err));
     s->block = *start;
     s->has_block = true;
-    return survey_open_nodes(s, err);
+    return js_survey_open_nodes(s, err);
 }
 
 /* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the
@@ -118,10 +128,13 @@ static lb_status survey_open_block(survey *s, lb_error *err)
 
     if (r->text.encoding == NULL)
         js_survey_keep_bytes(&start, r->text.data + r->walk.start, r->text.size - r->walk.start);
-    if (s->part)
+    if (s->part) {
+        LB_TRY(js_survey_put_open(s, err));
+        LB_TRY(js_survey_open_nodes(s, err));
         LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
-    else
+    } else {
         LB_TRY(js_survey_begin_block(s, &start, err));
+    }
     return js_survey_take_state(s, s->rows, err);
 }
 

@@ -27,7 +27,9 @@ typedef struct survey {
     bool has_block; /* one is open */
     survey_start block;
     lb_block_builder blocks;
-    lb_arena open_nodes; /* `--stats block`: what the open block has seen; closed ones as js_node_put has them */
+    lb_arena
+        open_nodes; /* `--stats block`: what the open block has seen; closed ones as js_node_put has them. Of a part: what it
+                            has up to the first block that begins there, then of each */
     js_node *open;
     lb_buf closed;
     uint64_t n_closed;
@@ -55,6 +57,9 @@ void js_survey_free(survey *s);
 lb_status js_survey_record(survey *s, lb_error *err);
 /* A block begins: the one before it, which ends at start->before, is closed. */
 lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *err);
+/* Where blocks have statistics: begin to keep what one sees; of a part, put that away. */
+lb_status js_survey_open_nodes(survey *s, lb_error *err);
+lb_status js_survey_put_open(survey *s, lb_error *err);
 void js_survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size);
 /* At every so many rows: keep what was seen before row `row`, for js_extend. */
 lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err);

@@ -24,16 +24,53 @@ lb_status lb_lance_data_check_version(const lb_lance_footer *f, lb_error *err)
     return LB_UNSUPPORTED;
 }
 
+/* ---------------------------------------------------------------- the end of a file */
+
+#define DATA_TAIL ((size_t)16384) /* holds everything but the pages of most files */
+#define DATA_TAIL_SHORT ((size_t)2048)
+
+/* The store with its last bytes read at once: what opening a file needs lies there, in pieces. */
+typedef struct data_tail {
+    lb_store store;
+    lb_store *whole;
+    uint64_t first; /* of `bytes` in the file */
+    uint8_t *bytes;
+    size_t size;
+} data_tail;
+
+static lb_status tail_read_at(lb_store *store, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
+{
+    const data_tail *t = (const data_tail *)store;
+
+    if (offset < t->first || offset > t->first + t->size)
+        return lb_store_read(t->whole, offset, out, size, got, err);
+    *got = (size_t)LB_MIN((uint64_t)size, t->first + t->size - offset);
+    memcpy(out, t->bytes + (offset - t->first), *got);
+    return LB_OK;
+}
+
+static lb_status tail_init(data_tail *t, lb_store *whole, void *room, size_t cap, lb_error *err)
+{
+    size_t want = (size_t)LB_MIN((uint64_t)cap, whole->size);
+
+    *t = (data_tail){ .store = { .read_at = tail_read_at, .path = whole->path, .size = whole->size },
+                      .whole = whole,
+                      .first = whole->size - want,
+                      .bytes = room };
+    return lb_store_read(whole, t->first, room, want, &t->size, err);
+}
+
 /* ---------------------------------------------------------------- metadata */
 
-static lb_status data_metadata(lb_lance_data *d, lb_error *err)
+/* `from`: the file's store, or one with its tail. */
+static lb_status data_metadata(lb_lance_data *d, lb_store *from, lb_error *err)
 {
     lb_lance_footer footer;
 
-    LB_TRY(lb_lance_read_footer(d->store, &footer, err));
+    LB_TRY(lb_lance_read_footer(from, &footer, err));
     LB_TRY(lb_lance_data_check_version(&footer, err));
-    d->end = d->store->size - LB_LANCE_FOOTER;
-    return lb_lance_read_message(d->store, &lb_pb__file_metadata__descriptor, footer.position, d->end, true,
+    d->end = from->size - LB_LANCE_FOOTER;
+    return lb_lance_read_message(from, &lb_pb__file_metadata__descriptor, footer.position, d->end, true,
                                  "the file's metadata", &d->arena, &d->meta, err);
 }
 
@@ -54,11 +91,11 @@ static lb_status data_batches(lb_lance_data *d, lb_error *err)
     return LB_OK;
 }
 
-static lb_status data_schema(lb_lance_data *d, lb_error *err)
+static lb_status data_schema(lb_lance_data *d, lb_store *from, lb_error *err)
 {
     if (d->meta->manifest_position == 0)
         return LB_OK;
-    return lb_lance_read_message(d->store, &lb_pb__manifest__descriptor, d->meta->manifest_position, d->end, false,
+    return lb_lance_read_message(from, &lb_pb__manifest__descriptor, d->meta->manifest_position, d->end, false,
                                  "the file's schema", &d->arena, &d->schema, err);
 }
 
@@ -77,7 +114,7 @@ static void data_id(data_ids *ids, int32_t id)
 }
 
 /* Where the values of a dictionary begin: for text that is what the first offset says. */
-static uint64_t data_dictionary_start(lb_lance_data *d, const lb_lance_field *f)
+static uint64_t data_dictionary_start(lb_store *from, const lb_lance_field *f)
 {
     lb_str logical = lb_lance_str(f->logical_type);
     uint64_t start = (uint64_t)f->dictionary->offset;
@@ -87,13 +124,13 @@ static uint64_t data_dictionary_start(lb_lance_data *d, const lb_lance_field *f)
     if (f->dictionary->offset < 0 || lb_lance_type_of(logical, &type, NULL, NULL) != LB_OK ||
         type.kind != LB_LANCE_DICTIONARY || type.value_kind != LB_LANCE_VAR)
         return start;
-    if (lb_store_read(d->store, start, &start, sizeof start, &got, NULL) != LB_OK || got != sizeof start)
+    if (lb_store_read(from, start, &start, sizeof start, &got, NULL) != LB_OK || got != sizeof start)
         return UINT64_MAX;
     return start;
 }
 
 /* What follows the page table tells how many rows it has. */
-static uint64_t data_table_end(lb_lance_data *d)
+static uint64_t data_table_end(const lb_lance_data *d, lb_store *from)
 {
     uint64_t table = d->meta->page_table_position, next = d->end;
 
@@ -101,7 +138,7 @@ static uint64_t data_table_end(lb_lance_data *d)
         next = LB_MIN(next, d->meta->manifest_position);
     for (size_t i = 0; d->schema != NULL && i < d->schema->n_fields; i++) {
         const lb_lance_field *f = d->schema->fields[i];
-        uint64_t start = f->dictionary == NULL ? 0 : data_dictionary_start(d, f);
+        uint64_t start = f->dictionary == NULL ? 0 : data_dictionary_start(from, f);
         if (start > table)
             next = LB_MIN(next, start);
     }
@@ -128,7 +165,7 @@ static lb_status data_table_ids(lb_lance_data *d, const data_ids *ids, uint64_t 
     return LB_OK;
 }
 
-static lb_status data_pages(lb_lance_data *d, const int32_t *fields, size_t n_fields, lb_error *err)
+static lb_status data_pages(lb_lance_data *d, lb_store *from, const int32_t *fields, size_t n_fields, lb_error *err)
 {
     data_ids ids = { INT32_MAX, -1 };
     uint64_t table = d->meta->page_table_position;
@@ -145,12 +182,12 @@ static lb_status data_pages(lb_lance_data *d, const int32_t *fields, size_t n_fi
     if (table >= d->end)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "the page table is said to lie at byte %llu of %llu",
                        (unsigned long long)table, (unsigned long long)d->end);
-    LB_TRY(data_table_ids(d, &ids, data_table_end(d) - table, err));
+    LB_TRY(data_table_ids(d, &ids, data_table_end(d, from) - table, err));
     size_t count = (size_t)(d->high - d->low + 1) * d->n_batches;
     lb_lance_page *pages = lb_arena_alloc(&d->arena, count, sizeof *pages);
     if (pages == NULL)
         return lb_arena_fail(&d->arena, err);
-    LB_TRY(lb_store_read(d->store, table, pages, count * sizeof *pages, &got, err));
+    LB_TRY(lb_store_read(from, table, pages, count * sizeof *pages, &got, err));
     if (got != count * sizeof *pages)
         return lb_fail(err, LB_STALE, LB_NOWHERE, "the file became shorter while it was read");
     d->pages = pages;
@@ -158,6 +195,18 @@ static lb_status data_pages(lb_lance_data *d, const int32_t *fields, size_t n_fi
 }
 
 /* ---------------------------------------------------------------- opening */
+
+static lb_status data_open(lb_lance_data *d, const int32_t *ids, size_t n_ids, lb_error *err)
+{
+    uint8_t room[DATA_TAIL];
+    data_tail tail;
+
+    LB_TRY(tail_init(&tail, d->store, room, sizeof room, err));
+    LB_TRY(data_metadata(d, &tail.store, err));
+    LB_TRY(data_batches(d, err));
+    LB_TRY(data_schema(d, &tail.store, err));
+    return data_pages(d, &tail.store, ids, n_ids, err);
+}
 
 lb_status lb_lance_data_open(lb_store *store, bool lent, const int32_t *ids, size_t n_ids, lb_budget *budget,
                              lb_lance_data **out, lb_error *err)
@@ -173,13 +222,7 @@ lb_status lb_lance_data_open(lb_store *store, bool lent, const int32_t *ids, siz
     d->store = store;
     d->lent = lent;
     lb_arena_init(&d->arena, budget);
-    lb_status status = data_metadata(d, err);
-    if (status == LB_OK)
-        status = data_batches(d, err);
-    if (status == LB_OK)
-        status = data_schema(d, err);
-    if (status == LB_OK)
-        status = data_pages(d, ids, n_ids, err);
+    lb_status status = data_open(d, ids, n_ids, err);
     if (status == LB_OK) {
         *out = d;
         return LB_OK;
@@ -202,9 +245,13 @@ void lb_lance_data_close(lb_lance_data *d)
 lb_status lb_lance_data_count(lb_store *store, lb_budget *budget, uint64_t *rows, lb_error *err)
 {
     lb_lance_data d = { .store = store };
+    uint8_t room[DATA_TAIL_SHORT];
+    data_tail tail;
 
     lb_arena_init(&d.arena, budget);
-    lb_status status = data_metadata(&d, err);
+    lb_status status = tail_init(&tail, store, room, sizeof room, err);
+    if (status == LB_OK)
+        status = data_metadata(&d, &tail.store, err);
     if (status == LB_OK)
         status = data_batches(&d, err);
     *rows = d.rows;

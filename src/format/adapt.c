@@ -1,17 +1,27 @@
-/* A mapped file under other value options: where only the types of columns change, its blocks serve on and nothing is
- * read. */
+/* A mapped file under other value options: where only the types of columns change, its blocks serve on and nothing is read. */
 #include "column/ipc.h"
-#include "format/json/json_rows.h"
+#include "format/format.h"
+
+/* What a field keeps whatever its type becomes. */
+static lb_status adapt_meta(const struct ArrowSchema *from, struct ArrowSchema *to, lb_error *err)
+{
+    static const char *const kept[] = { LB_META_ORIGINAL_NAME, LB_META_ROWS };
+    lb_str value;
+
+    for (size_t i = 0; i < LB_COUNT_OF(kept); i++)
+        if (lb_schema_get_meta(from, kept[i], &value))
+            LB_TRY(lb_schema_set_meta(to, kept[i], value, err));
+    return LB_OK;
+}
 
 static lb_status adapt_field(struct ArrowSchema *field, const char *type, bool declared, lb_error *err)
 {
     struct ArrowSchema made = { 0 };
-    lb_str rows;
 
     LB_TRY(lb_type_of_words(type, &made, err));
     lb_status status = lb_schema_set_name(&made, lb_str_of(field->name), err);
-    if (status == LB_OK && lb_schema_get_meta(field, JS_META_ROWS, &rows))
-        status = lb_schema_set_meta(&made, JS_META_ROWS, rows, err);
+    if (status == LB_OK)
+        status = adapt_meta(field, &made, err);
     if (status == LB_OK && declared)
         status = lb_schema_set_meta(&made, LB_META_DECLARED, LB_STR("true"), err);
     if (status != LB_OK) {
@@ -49,8 +59,8 @@ static bool adapt_needs_values(const lb_read_options *o)
     return false;
 }
 
-lb_status js_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                   lb_error *err)
+lb_status lb_adapt_types(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
+                         lb_error *err)
 {
     struct ArrowSchema schema = { 0 };
     lb_buf bytes;
