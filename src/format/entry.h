@@ -127,6 +127,10 @@ void lb_block_builder_free(lb_block_builder *b);
 /* Block that holds a row: index, or UINT64_MAX where none does. Binary search; safe on any contents. */
 uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row);
 
+/* Bytes worth reading at a time for rows `first` to `last`: from the first one's block to the end of the last one's, and a
+ * little more, which shows where that ends. 0: as many as else, for they are more than 256 KiB or not known. */
+size_t lb_blocks_chunk(const lb_blocks *blocks, uint64_t first, uint64_t last);
+
 /* Blocks in runs of LB_RUN_ROWS rows or LB_RUN_BYTES bytes, whichever is less, but of one block at least: so many are read by one
  * thread. The size of the first block tells how many those are. A batch of rows never crosses the border of two runs, so that
  * batches do not depend on who read them. Gives the first row behind `row` that begins a run; UINT64_MAX: none does. */

@@ -9,6 +9,7 @@
 #include "format/arrow/arrow_handlers.h"
 #include "format/avro/avro_handlers.h"
 #include "format/delimited/delimited_handlers.h"
+#include "format/foreign/foreign_handlers.h"
 #include "format/json/json_handlers.h"
 #include "format/msgpack/msgpack_handlers.h"
 #include "format/orc/orc_handlers.h"
@@ -28,6 +29,7 @@ static const lb_format *const handlers[] = {
 typedef struct registered_handler {
     struct registered_handler *next;
     lb_format *format;
+    void (*free)(lb_format *format);
     bool active;
 } registered_handler;
 
@@ -40,7 +42,7 @@ static void registry_free(struct lb_registry *registry)
     while (registry->first != NULL) {
         registered_handler *h = registry->first;
         registry->first = h->next;
-        free(h->format);
+        h->free(h->format);
         free(h);
     }
     free(registry);
@@ -285,53 +287,85 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
 
 /* ---------------------------------------------------------------- the public registry */
 
-static lb_status registry_check(const char *ext, const char *delimiter, lb_error *err)
+#define REGISTRY_EXTENSION 33
+
+/* The extension as it is kept: without a dot, in lower case. */
+static lb_status registry_extension(const char *ext, char *out, lb_error *err)
 {
-    if (ext[0] == '\0' || strlen(ext) > 32 || strpbrk(ext, "/.") != NULL)
+    ext += ext[0] == '.';
+    if (ext[0] == '\0' || strlen(ext) >= REGISTRY_EXTENSION || strpbrk(ext, "/.") != NULL)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%.40s' is no extension: give the letters after the last dot", ext);
-    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE,
-                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"",
-                       delimiter);
+    for (size_t i = 0; i <= strlen(ext); i++)
+        out[i] = ext[i] >= 'A' && ext[i] <= 'Z' ? (char)(ext[i] - 'A' + 'a') : ext[i];
     return LB_OK;
+}
+
+/* Put a handler before those of its extension; takes `format`, also on error. */
+static lb_status registry_add(lb_context *cx, const char *ext, lb_format *format, void (*free_format)(lb_format *),
+                              lb_error *err)
+{
+    registered_handler *h = calloc(1, sizeof *h);
+
+    pthread_mutex_lock(&cx->registry_lock);
+    if (cx->registry == NULL)
+        cx->registry = calloc(1, sizeof *cx->registry);
+    bool added = h != NULL && cx->registry != NULL;
+    if (added) {
+        cx->registry_free = registry_free;
+        registered_handler *old = registry_find(cx, lb_str_of(ext));
+        if (old != NULL)
+            old->active = false;
+        *h = (registered_handler){ cx->registry->first, format, free_format, true };
+        cx->registry->first = h;
+    }
+    pthread_mutex_unlock(&cx->registry_lock);
+    if (added)
+        return LB_OK;
+    free_format(format);
+    free(h);
+    return lb_fail_nomem(err);
+}
+
+static void registry_free_delimited(lb_format *format)
+{
+    free(format);
 }
 
 lb_status lb_register_delimited(lb_context *cx, const char *ext, const char *delimiter, bool has_header, lb_error *err)
 {
-    char lower[33];
+    char lower[REGISTRY_EXTENSION];
+    lb_format *format = NULL;
 
     lb_error_clear(err);
-    ext += ext[0] == '.';
-    LB_TRY(registry_check(ext, delimiter, err));
-    for (size_t i = 0; i <= strlen(ext); i++)
-        lower[i] = ext[i] >= 'A' && ext[i] <= 'Z' ? (char)(ext[i] - 'A' + 'a') : ext[i];
-    registered_handler *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        return lb_fail_nomem(err);
-    lb_status status = lb_delimited_register(lower, delimiter[0], has_header, &h->format, err);
-    if (status != LB_OK) {
-        free(h);
-        return status;
-    }
-    h->active = true;
-    pthread_mutex_lock(&cx->registry_lock);
-    if (cx->registry == NULL)
-        cx->registry = calloc(1, sizeof *cx->registry);
-    if (cx->registry != NULL) {
-        cx->registry_free = registry_free;
-        registered_handler *old = registry_find(cx, lb_str_of(lower));
-        if (old != NULL)
-            old->active = false;
-        h->next = cx->registry->first;
-        cx->registry->first = h;
-        h = NULL;
-    }
-    pthread_mutex_unlock(&cx->registry_lock);
-    if (h == NULL)
-        return LB_OK;
-    free(h->format);
-    free(h);
-    return lb_fail_nomem(err);
+    LB_TRY(registry_extension(ext, lower, err));
+    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE,
+                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"",
+                       delimiter);
+    LB_TRY(lb_delimited_register(lower, delimiter[0], has_header, &format, err));
+    return registry_add(cx, lower, format, registry_free_delimited, err);
+}
+
+static lb_status register_stream(lb_context *cx, const char *ext, lb_open_stream_fn open, void *user,
+                                 void (*release)(void *user), lb_format **format, lb_error *err)
+{
+    char lower[REGISTRY_EXTENSION];
+
+    LB_TRY(registry_extension(ext, lower, err));
+    LB_TRY(lb_foreign_register(lower, open, user, release, format, err));
+    return registry_add(cx, lower, *format, lb_foreign_free, err);
+}
+
+lb_status lb_register_stream(lb_context *cx, const char *ext, lb_open_stream_fn open, void *user,
+                             void (*release)(void *user), lb_error *err)
+{
+    lb_format *format = NULL;
+
+    lb_error_clear(err);
+    lb_status status = register_stream(cx, ext, open, user, release, &format, err);
+    if (status != LB_OK && format == NULL && release != NULL)
+        release(user);
+    return status;
 }
 
 bool lb_unregister_format(lb_context *cx, const char *ext)
