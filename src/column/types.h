@@ -21,6 +21,10 @@
 /* The same of some integer below zero. */
 #define LB_META_NEGATIVE "lakebed.negative"
 
+/* Field metadata key, with the value `true`, of a branch of a union that holds the nulls of the union itself, where a format has
+ * such and Arrow has not. It has no part in the type's words, and prints as null. */
+#define LB_META_NULL_BRANCH "lakebed.null_branch"
+
 /* Append a type in words: `int64`, `{"list":"int64"}`; `quoted`: simple ones in JSON quotes. Every Arrow type has words;
  * extension types give those of their storage, but arrow.uuid gives uuid. Errors: NOMEM, CORRUPT (a schema that is none). */
 lb_status lb_type_words(const struct ArrowSchema *schema, bool quoted, lb_buf *out, lb_error *err);

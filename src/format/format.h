@@ -64,6 +64,7 @@ struct lb_format {
     const char *locator;           /* as column `locator` */
     const char *const *options;    /* read options it takes, ended by NULL */
     bool text;                     /* typed by looking at values; records have bytes of their own (raw) */
+    bool binary;                   /* … which follow one another without line ends */
     bool reads_as;                 /* scan reads a column as any type its text can be */
     bool reads_all;                /* survey gives every byte to the tap */
     const void *arg;               /* the handler's own: several formats may share functions */

@@ -293,7 +293,7 @@ static void parts_work(lb_crew *crew, void *user)
         if (parts_try_join(all) || parts_try_again(all) || parts_try_values(all) || parts_try_walk(all))
             pthread_cond_broadcast(&all->turn);
         else
-            pthread_cond_wait(&all->turn, &all->lock);
+            lb_wait(all->cx, &all->turn, &all->lock);
     }
     pthread_cond_broadcast(&all->turn);
     pthread_mutex_unlock(&all->lock);

@@ -162,7 +162,7 @@ static lb_status parts_join_state(survey *s, const survey *part, lb_error *err)
         return LB_OK;
     s->state_row = part->state_row;
     s->state.size = s->state_more.size = 0;
-    LB_TRY(js_node_put(s->seen, &s->state, err));
+    LB_TRY(lb_seen_put(s->seen, &s->state, err));
     return lb_buf_append(&s->state_more, part->state.data, part->state.size, err);
 }
 
@@ -170,16 +170,16 @@ static lb_status parts_join_state(survey *s, const survey *part, lb_error *err)
 static lb_status parts_join_open(survey *s, lb_cursor *c, lb_error *err)
 {
     lb_arena arena;
-    js_node *more;
+    lb_seen *more;
 
     if (s->open == NULL)
         return LB_OK;
     lb_arena_init(&arena, s->arena->budget);
-    lb_status status = js_node_get(c, &arena, &more, err);
+    lb_status status = lb_seen_get(c, &arena, &more, err);
     if (status == LB_OK && c->bad)
         status = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "what a part of the file has seen does not read");
     if (status == LB_OK)
-        status = js_node_merge(s->open, more, &s->open_nodes, err);
+        status = lb_seen_merge(s->open, more, &s->open_nodes, err);
     lb_arena_free(&arena);
     return status;
 }
@@ -204,7 +204,7 @@ static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error 
         LB_TRY(parts_join_open(s, &open, err));
     }
     LB_TRY(parts_join_state(s, part, err));
-    LB_TRY(js_node_merge(s->seen, part->seen, &s->nodes, err));
+    LB_TRY(lb_seen_merge(s->seen, part->seen, &s->nodes, err));
     s->rows += p->rows;
     return LB_OK;
 }

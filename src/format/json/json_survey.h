@@ -19,7 +19,7 @@ typedef struct survey {
     lb_arena nodes;
     js_records records;
     js_taker taker;
-    js_node *seen;        /* of all rows; of those before the open block where blocks have statistics */
+    lb_seen *seen;        /* of all rows; of those before the open block where blocks have statistics */
     uint64_t base_offset; /* of the beginning of the text */
     bool array;
 
@@ -28,9 +28,9 @@ typedef struct survey {
     survey_start block;
     lb_block_builder blocks;
     lb_arena
-        open_nodes; /* `--stats block`: what the open block has seen; closed ones as js_node_put has them. Of a part: what it
+        open_nodes; /* `--stats block`: what the open block has seen; closed ones as lb_seen_put has them. Of a part: what it
                             has up to the first block that begins there, then of each */
-    js_node *open;
+    lb_seen *open;
     lb_buf closed;
     uint64_t n_closed;
     lb_buf state;       /* of the rows before the state, for js_extend; merged in the end with */
