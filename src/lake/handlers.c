@@ -8,10 +8,12 @@
 #include "codec/unpack.h"
 #include "format/delimited/delimited_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/xlsx/xlsx_handlers.h"
 #include "lance/lance_format.h"
 
 static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
-                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance };
+                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance,
+                                             &lb_format_xlsx };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -102,7 +104,7 @@ static const struct {
     { "encrypted Parquet", "PARE", "PARE", 4, 4 },
     { "Arrow IPC", "ARROW1\0\0", "ARROW1", 8, 6 },
     { "Feather V1", "FEA1", "FEA1", 4, 4 },
-    { "ZIP (perhaps a workbook)", "PK\x03\x04", "", 4, 0 },
+    { "a ZIP archive", "PK\x03\x04", "", 4, 0 },
     { "Avro", "Obj\x01", "", 4, 0 },
     { "gzip", "\x1F\x8B\x08", "", 3, 0 },
     { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0 },
@@ -136,7 +138,7 @@ static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
     { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" },     { "arrow", "Arrow IPC" },
-    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xlsx", "Excel" },          { "xls", "Excel" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xls", "Excel 97-2003" }, { "xlsb", "binary Excel" },
     { "avro", "Avro" },       { "orc", "ORC" },          { "msgpack", "MessagePack" },
 };
 
