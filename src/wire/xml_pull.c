@@ -57,7 +57,7 @@ static lb_status xml_have(lb_xml *x, size_t want, lb_error *err)
 lb_status lb_xml_open(lb_xml *x, lb_xml_fill_fn fill, void *user, const char *part, uint64_t offset, unsigned depth,
                       lb_error *err)
 {
-    *x = (lb_xml){ .fill = fill, .user = user, .part = part, .origin = offset, .depth = depth, .began = offset != 0 };
+    *x = (lb_xml){ .fill = fill, .user = user, .part = part, .origin = offset, .depth = depth, .began = offset != 0, .rooted = offset != 0 };
     x->data = malloc(XML_WINDOW + XML_PADDING);
     if (x->data == NULL)
         return lb_fail_nomem(err);
@@ -203,6 +203,9 @@ static lb_status xml_start(lb_xml *x, size_t stop, lb_error *err)
     x->empty = x->data[stop - 1] == '/';
     size_t from = x->at + 1 + whole.size, to = x->empty ? stop - 1 : stop;
     x->attributes = (lb_str){ (const char *)x->data + from, to > from ? to - from : 0 };
+    if (x->depth == 0 && x->rooted)
+        return xml_fail(x, x->at, "an element behind the outermost one", err);
+    x->rooted = true;
     x->at = stop + 1;
     if (x->empty)
         return LB_OK;
@@ -296,6 +299,15 @@ static lb_status xml_special(lb_xml *x, bool *text, lb_error *err)
     return xml_fail(x, x->at, "markup that is none", err);
 }
 
+/* Outside the outermost element there are only blanks. */
+static lb_status xml_check_outside(const lb_xml *x, lb_error *err)
+{
+    for (size_t i = 0; i < x->text.size; i++)
+        if ((unsigned char)x->text.at[i] > ' ')
+            return xml_fail(x, x->at, "text outside the outermost element", err);
+    return LB_OK;
+}
+
 /* ---------------------------------------------------------------- tokens */
 
 static lb_status xml_markup(lb_xml *x, lb_xml_token *out, bool *got, lb_error *err)
@@ -327,6 +339,8 @@ lb_status lb_xml_next(lb_xml *x, lb_xml_token *out, lb_error *err)
         LB_TRY(xml_have(x, 1, err));
         if (x->at == x->size) {
             *out = LB_XML_DONE;
+            if (!x->rooted)
+                return xml_fail(x, x->size, "it has no element", err);
             return x->depth == 0 ? LB_OK : xml_fail(x, x->size, "it ends inside an element", err);
         }
         if (x->data[x->at] == '<') {
@@ -336,6 +350,8 @@ lb_status lb_xml_next(lb_xml *x, lb_xml_token *out, lb_error *err)
         x->offset = x->origin + x->at;
         *out = LB_XML_TEXT;
         LB_TRY(xml_text(x, err));
+        if (x->depth == 0)
+            LB_TRY(xml_check_outside(x, err));
         got = x->text.size != 0;
     }
     return LB_OK;

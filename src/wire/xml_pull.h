@@ -3,7 +3,8 @@
  * parser: a document type declaration is refused, for nothing that is read here has one, and expansions are how small files
  * become large ones.
  *
- * Checked: that elements close in the order they were opened, that markup and references are whole. Not checked: names'
+ * Checked: that there is one outermost element, with only blanks around it, that elements close in the order they were opened, that
+ * markup and references are whole. Not checked: names'
  * characters, attributes that occur twice. The encoding is UTF-8; whoever keeps text checks it. */
 #ifndef LB_WIRE_XML_PULL_H
 #define LB_WIRE_XML_PULL_H
@@ -30,7 +31,7 @@ typedef struct lb_xml {
     size_t at, size, cap;
     uint64_t origin; /* of data[0] in the text */
     bool end;        /* nothing follows the window */
-    bool began;
+    bool began, rooted; /* reading has begun; the outermost element has */
 
     uint64_t offset; /* of the token in the text */
     lb_str name;     /* without prefix; lent until the next token, as all that follows */

@@ -27,7 +27,7 @@ void xl_rows_close(xl_rows *r)
 
 static lb_status rows_fail(const xl_rows *r, const char *what, lb_error *err)
 {
-    return lb_fail(err, LB_CORRUPT, (lb_where){ -1, (int64_t)r->row, -1 }, "row %u of the sheet: %s", r->row, what);
+    return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "row %u of the sheet: %s", r->row, what);
 }
 
 /* ---------------------------------------------------------------- attributes */
@@ -257,9 +257,10 @@ static lb_status rows_begin(xl_rows *r, lb_error *err)
 
     if (lb_xml_find(&r->xml, "r", &value) && !rows_number(value, &row))
         return rows_fail(r, "the number of the row behind it is none", err);
+    if (row == 0)
+        return rows_fail(r, "the row behind it has the number 0", err);
     if (row <= r->row) {
-        lb_fail(err, LB_UNSUPPORTED, (lb_where){ -1, (int64_t)r->row, -1 },
-                "the sheet's row %u stands behind row %u", row, r->row);
+        lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the sheet's row %u stands behind row %u", row, r->row);
         lb_fail_hint(err, "saved again by a spreadsheet program, its rows come in order");
         return LB_UNSUPPORTED;
     }

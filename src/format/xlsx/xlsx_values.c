@@ -135,8 +135,7 @@ lb_status xl_value_of(xl_valuer *v, const xl_rows *rows, const xl_cell *c, xl_va
         LB_TRY(value_number(v, c, text, out, err));
     }
     if (out->text.size != 0 && lb_utf8_valid_prefix((const uint8_t *)out->text.at, out->text.size) != out->text.size)
-        return lb_fail(err, LB_CORRUPT, (lb_where){ -1, (int64_t)rows->row, -1 },
-                       "row %u of the sheet: a text that is no UTF-8", rows->row);
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "row %u of the sheet: a text that is no UTF-8", rows->row);
     return LB_OK;
 }
 
