@@ -183,7 +183,8 @@ extern const char *const xl_type_words[XL_C_TYPES];
 
 /* ---- the reader */
 
-/* Column `open_state`: where blocks begin. */
+/* Column `open_state`: where rows begin, at the first row of each block or closer, for blocks may be of many rows. */
+#define XL_SPACING_MOST 1024
 typedef struct xl_place {
     uint64_t offset; /* of a `<row` in the sheet's XML */
     uint32_t row;    /* its number */
@@ -196,8 +197,9 @@ typedef struct xl_table {
     uint32_t first_column; /* from 0 */
     uint64_t n_rows;
     struct ArrowSchema schema; /* of all columns */
+    uint64_t spacing; /* rows of data from one place to the next: as a block, or less */
     size_t n_places;
-    xl_place *places; /* of each block */
+    xl_place *places;
     const lb_blocks *blocks;
 } xl_table;
 

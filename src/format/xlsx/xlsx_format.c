@@ -153,10 +153,10 @@ static lb_status format_open(const lb_format *format, lb_context *cx, lb_store *
 
 /* ---------------------------------------------------------------- what a map keeps */
 
-/* Column `open_state`: this, and behind it the places of the blocks. */
+/* Column `open_state`: this, and behind it the places. */
 typedef struct format_state {
     char mark[8];
-    uint32_t header_row, first_row, first_column, unused;
+    uint32_t header_row, first_row, first_column, spacing;
     uint64_t n_rows, n_places;
 } format_state;
 
@@ -167,6 +167,7 @@ lb_status xl_state_put(const xl_table *t, lb_buf *out, lb_error *err)
     format_state state = { .header_row = t->header_row,
                            .first_row = t->first_row,
                            .first_column = t->first_column,
+                           .spacing = (uint32_t)t->spacing,
                            .n_rows = t->n_rows,
                            .n_places = t->n_places };
 
@@ -179,7 +180,7 @@ static bool format_state_holds(const format_state *s, const lb_entry *known)
 {
     return memcmp(s->mark, format_mark, sizeof format_mark) == 0 && s->first_row >= 1 &&
            s->first_column < XL_COLUMNS_MOST && s->n_rows == known->total_rows && s->n_rows <= XL_ROWS_MOST &&
-           s->n_places == known->blocks.count &&
+           s->spacing != 0 && s->n_places == (s->n_rows + s->spacing - 1) / s->spacing &&
            s->n_places == (known->open_state.size - sizeof *s) / sizeof(xl_place);
 }
 
@@ -196,6 +197,7 @@ lb_status xl_state_get(const lb_entry *known, lb_arena *arena, xl_table *out, lb
     *out = (xl_table){ .header_row = s.header_row,
                        .first_row = s.first_row,
                        .first_column = s.first_column,
+                       .spacing = s.spacing,
                        .n_rows = s.n_rows,
                        .n_places = (size_t)s.n_places,
                        .places = lb_arena_dup(arena, known->open_state.at + sizeof s, size),

@@ -1,4 +1,4 @@
-/* Rows of a sheet as Arrow batches, from the block that holds the first of them. */
+/* Rows of a sheet as Arrow batches, from the place before the first of them. */
 #include <stdlib.h>
 
 #include "column/stream.h"
@@ -317,9 +317,9 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
         return LB_OK;
     s->wanted = range->rows;
     s->at = range->rows != NULL ? range->rows[0] : range->first;
-    uint64_t block = s->table->blocks == NULL ? UINT64_MAX : lb_blocks_find(s->table->blocks, s->at);
-    if (block < s->table->n_places)
-        s->place = s->table->places[block];
+    uint64_t place = s->at / s->table->spacing;
+    if (place < s->table->n_places)
+        s->place = s->table->places[place];
     s->first = true;
     return xl_rows_open(&s->rows, r->cx, &r->sheet, s->place.offset, s->place.row, range->chunk, err);
 }

@@ -26,7 +26,7 @@ typedef struct survey {
     uint32_t least_column;
     bool settled; /* the header's row is known */
     uint32_t header_row, first_row, last_row;
-    uint64_t next_place; /* row of the sheet at which the next block begins */
+    uint64_t next_place; /* row of the sheet that has the next one */
     lb_buf places;
     xl_table table;
     lb_entry *out;
@@ -93,12 +93,12 @@ static lb_status survey_header(survey *s, lb_error *err)
     return status;
 }
 
-/* Blocks that begin up to this row, behind the one before, begin here. */
+/* Places up to this row, behind the row before, are here. */
 static lb_status survey_places(survey *s, lb_error *err)
 {
     const xl_place place = { .offset = s->rows.offset, .row = s->rows.row };
 
-    for (; s->next_place <= s->rows.row; s->next_place += LB_MIN(s->options->stride, (uint64_t)XL_ROWS_MOST))
+    for (; s->next_place <= s->rows.row; s->next_place += s->table.spacing)
         LB_TRY(lb_buf_append(&s->places, &place, sizeof place, err));
     return LB_OK;
 }
@@ -246,7 +246,7 @@ static lb_status survey_blocks(survey *s, lb_error *err)
     }
     LB_TRY(lb_block_builder_finish(&b, s->arena, &s->out->blocks, err));
     s->table.blocks = &s->out->blocks;
-    s->table.n_places = (size_t)s->out->blocks.count;
+    s->table.n_places = s->places.size / sizeof(xl_place);
     s->table.places = (xl_place *)(void *)s->places.data;
     return LB_OK;
 }
@@ -442,7 +442,7 @@ static lb_status survey_keep_bytes(survey *s, lb_error *err)
 
 typedef struct survey_walk {
     const xl_table *table;
-    size_t block;
+    size_t place;
 } survey_walk;
 
 static void survey_next_row(void *user, uint64_t at, uint64_t *row, uint64_t *byte)
@@ -450,11 +450,11 @@ static void survey_next_row(void *user, uint64_t at, uint64_t *row, uint64_t *by
     survey_walk *w = user;
     const xl_table *t = w->table;
 
-    while (w->block < t->n_places && t->places[w->block].offset < at)
-        w->block++;
-    bool there = w->block < t->n_places;
-    *row = there ? t->blocks->first_row[w->block] : t->n_rows;
-    *byte = there ? t->places[w->block].offset : at;
+    while (w->place < t->n_places && t->places[w->place].offset < at)
+        w->place++;
+    bool there = w->place < t->n_places;
+    *row = there ? t->places[w->place].row - t->first_row : t->n_rows;
+    *byte = there ? t->places[w->place].offset : at;
 }
 
 static lb_status survey_result(survey *s, lb_error *err)
@@ -490,6 +490,7 @@ lb_status xl_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
                  .arena = arena,
                  .values = { .package = &r->package },
                  .least_column = UINT32_MAX,
+                 .table = { .spacing = LB_MIN(options->stride, (uint64_t)XL_SPACING_MOST) },
                  .first_row = 1,
                  .out = out };
 
