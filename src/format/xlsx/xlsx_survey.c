@@ -129,6 +129,7 @@ static lb_status survey_row(survey *s, lb_error *err)
 
 static lb_status survey_rows(survey *s, lb_error *err)
 {
+    lb_xml_token token = LB_XML_TEXT;
     bool got = true;
 
     LB_TRY(xl_rows_open(&s->rows, s->r->cx, &s->r->sheet, 0, 0, s->options->chunk, err));
@@ -137,7 +138,10 @@ static lb_status survey_rows(survey *s, lb_error *err)
         if (got)
             LB_TRY(survey_row(s, err));
     }
-    return xl_reading_drain(&s->rows.reading, err);
+    /* What follows the rows is read too: it has to be whole, and the checksum is of all. */
+    while (token != LB_XML_DONE)
+        LB_TRY(lb_xml_next(&s->rows.xml, &token, err));
+    return LB_OK;
 }
 
 /* ---------------------------------------------------------------- schema */
