@@ -207,19 +207,31 @@ static lb_status scan_finish(scan *s, struct ArrowArray *batch, int64_t rows, lb
     return code == 0 ? LB_OK : lb_fail_arrow(err, code, &why);
 }
 
+/* An array to append to. nanoarrow sets runs of bits by looking at the byte behind them, which must be there. */
+static lb_status scan_begin(const scan *s, struct ArrowArray *out, lb_error *err)
+{
+    struct ArrowError why = { .message = "" };
+    int code = ArrowArrayInitFromSchema(out, &s->schema, &why);
+
+    if (code == 0)
+        code = ArrowArrayStartAppending(out);
+    for (size_t i = 0; code == 0 && i < (size_t)s->schema.n_children; i++)
+        if (s->types[i] == XL_C_BOOL)
+            code = ArrowBufferReserve(ArrowArrayBuffer(out->children[i], 1), (int64_t)(s->batch_rows / 8 + 16));
+    return code == 0 ? LB_OK : lb_fail_arrow(err, code, &why);
+}
+
 static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
 {
     scan *s = state;
-    struct ArrowError why = { .message = "" };
     uint64_t rows = 0;
 
     out->release = NULL;
     if (s->left == 0)
         return LB_OK;
-    int code = ArrowArrayInitFromSchema(out, &s->schema, &why);
-    if (code == 0)
-        code = ArrowArrayStartAppending(out);
-    lb_status status = code == 0 ? scan_fill(s, out, &rows, err) : lb_fail_arrow(err, code, &why);
+    lb_status status = scan_begin(s, out, err);
+    if (status == LB_OK)
+        status = scan_fill(s, out, &rows, err);
     if (status == LB_OK)
         status = scan_finish(s, out, (int64_t)rows, err);
     lb_budget_give(&s->r->cx->budget, s->taken);
