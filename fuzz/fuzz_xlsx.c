@@ -89,9 +89,10 @@ static void finish(archive *a)
 }
 
 static const char workbook[] = "<workbook><sheets><sheet name='s' r:id='r1'/></sheets></workbook>";
-static const char relations[] = "<Relationships><Relationship Id='r1' Type='/worksheet' Target='s.xml'/><Relationship Id='r2' "
-                                "Type='/sharedStrings' Target='t.xml'/><Relationship Id='r3' Type='/styles' "
-                                "Target='y.xml'/></Relationships>";
+static const char relations[] =
+    "<Relationships><Relationship Id='r1' Type='/worksheet' Target='s.xml'/><Relationship Id='r2' "
+    "Type='/sharedStrings' Target='t.xml'/><Relationship Id='r3' Type='/styles' "
+    "Target='y.xml'/></Relationships>";
 static const char styles[] = "<styleSheet><cellXfs><xf numFmtId='0'/><xf numFmtId='14'/><xf numFmtId='20'/><xf "
                              "numFmtId='22'/><xf numFmtId='46'/></cellXfs></styleSheet>";
 
@@ -151,7 +152,9 @@ static void read_rows(lb_context *cx, lb_store *store, const lb_entry *entry)
     REQUIRE(lb_format_xlsx.open(&lb_format_xlsx, cx, store, NULL, entry, &reader, NULL) == LB_OK);
     for (size_t i = 0; i < COLUMNS; i++)
         wanted[i] = (lb_wanted){ .column = i };
-    lb_range range = { .count = rows, .n_columns = (size_t)LB_MIN(entry->columns.count, (uint64_t)COLUMNS), .columns = wanted };
+    lb_range range = { .count = rows,
+                       .n_columns = (size_t)LB_MIN(entry->columns.count, (uint64_t)COLUMNS),
+                       .columns = wanted };
     uint64_t got = pull(reader, &range, &whole);
     REQUIRE(!whole || got == rows);
     for (uint64_t row = 0; row < rows; row += 7)

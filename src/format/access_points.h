@@ -6,8 +6,7 @@
 #include "io/unpacked.h"
 
 /* Give a view the points of `member` that an entry has; the view's bytes begin at `base` of the file. Errors: NOMEM, BUDGET. */
-lb_status lb_points_know(lb_store *view, const lb_access_points *points, uint32_t member, uint64_t base,
-                         lb_error *err);
+lb_status lb_points_know(lb_store *view, const lb_access_points *points, uint32_t member, uint64_t base, lb_error *err);
 
 /* Which row begins at byte `at` of the decompressed bytes or behind it, and where; asked for in ascending order. */
 typedef void (*lb_points_row_fn)(void *user, uint64_t at, uint64_t *row, uint64_t *byte);

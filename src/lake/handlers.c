@@ -11,9 +11,9 @@
 #include "format/xlsx/xlsx_handlers.h"
 #include "lance/lance_format.h"
 
-static const lb_format *const handlers[] = { &lb_format_csv,  &lb_format_tsv,   &lb_format_psv,    &lb_format_txt,
-                                             &lb_format_json, &lb_format_jsonl, &lb_format_ndjson, &lb_format_lance,
-                                             &lb_format_xlsx };
+static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,   &lb_format_psv,
+                                             &lb_format_txt,    &lb_format_json,  &lb_format_jsonl,
+                                             &lb_format_ndjson, &lb_format_lance, &lb_format_xlsx };
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -138,7 +138,7 @@ static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
     { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" },     { "arrow", "Arrow IPC" },
-    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xls", "Excel 97-2003" }, { "xlsb", "binary Excel" },
+    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xls", "Excel 97-2003" },   { "xlsb", "binary Excel" },
     { "avro", "Avro" },       { "orc", "ORC" },          { "msgpack", "MessagePack" },
 };
 

@@ -57,7 +57,13 @@ static lb_status xml_have(lb_xml *x, size_t want, lb_error *err)
 lb_status lb_xml_open(lb_xml *x, lb_xml_fill_fn fill, void *user, const char *part, uint64_t offset, unsigned depth,
                       lb_error *err)
 {
-    *x = (lb_xml){ .fill = fill, .user = user, .part = part, .origin = offset, .depth = depth, .began = offset != 0, .rooted = offset != 0 };
+    *x = (lb_xml){ .fill = fill,
+                   .user = user,
+                   .part = part,
+                   .origin = offset,
+                   .depth = depth,
+                   .began = offset != 0,
+                   .rooted = offset != 0 };
     x->data = malloc(XML_WINDOW + XML_PADDING);
     if (x->data == NULL)
         return lb_fail_nomem(err);
@@ -295,7 +301,8 @@ static lb_status xml_special(lb_xml *x, bool *text, lb_error *err)
         return xml_cdata(x, err);
     }
     if (memcmp(p, "<!DOCTYPE", XML_CDATA) == 0)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "%s: XML with a document type declaration is not read", x->part);
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "%s: XML with a document type declaration is not read",
+                       x->part);
     return xml_fail(x, x->at, "markup that is none", err);
 }
 

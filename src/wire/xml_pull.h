@@ -29,8 +29,8 @@ typedef struct lb_xml {
     void *user;
     uint8_t *data; /* the window; zero bytes stand behind it */
     size_t at, size, cap;
-    uint64_t origin; /* of data[0] in the text */
-    bool end;        /* nothing follows the window */
+    uint64_t origin;    /* of data[0] in the text */
+    bool end;           /* nothing follows the window */
     bool began, rooted; /* reading has begun; the outermost element has */
 
     uint64_t offset; /* of the token in the text */
@@ -40,9 +40,9 @@ typedef struct lb_xml {
     lb_str text;       /* as it stands: see lb_xml_decode */
     bool plain;        /* `text` is what it says (CDATA) */
 
-    unsigned depth;  /* elements that are open */
+    unsigned depth;              /* elements that are open */
     uint32_t open[LB_XML_DEPTH]; /* hashes of their names; 0: unknown, where reading began in the middle */
-    const char *part; /* for messages */
+    const char *part;            /* for messages */
 } lb_xml;
 
 /* Begin at `offset` of the text, inside `depth` elements (0 at its beginning). Errors: NOMEM. */

@@ -61,7 +61,8 @@ lb_status lb_zip_find_end(const uint8_t *tail, size_t size, uint64_t file_size, 
 
     *out = (lb_zip_end){ 0 };
     if (at == SIZE_MAX)
-        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "zip: there is no end record: the file is cut short, or no archive");
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE,
+                       "zip: there is no end record: the file is cut short, or no archive");
     lb_cursor_init(&c, tail + at + 4, ZIP_END - 4, 0);
     uint16_t disk = lb_cursor_u16(&c), first_disk = lb_cursor_u16(&c), here = lb_cursor_u16(&c);
     out->count = lb_cursor_u16(&c);

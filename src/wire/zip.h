@@ -13,14 +13,14 @@
 /* Where the directory lies. */
 typedef struct lb_zip_end {
     uint64_t at, size, count;
-    uint64_t shift;   /* bytes in front of the archive: all its offsets count from behind them */
+    uint64_t shift;    /* bytes in front of the archive: all its offsets count from behind them */
     uint64_t zip64_at; /* where the ZIP64 end record is to be read; 0: none */
-    uint64_t before;  /* the directory ends here or earlier */
+    uint64_t before;   /* the directory ends here or earlier */
 } lb_zip_end;
 
 typedef struct lb_zip_entry {
-    lb_str name; /* as it stands; in the arena */
-    uint64_t local_at; /* of its local header, in the file */
+    lb_str name;           /* as it stands; in the arena */
+    uint64_t local_at;     /* of its local header, in the file */
     uint64_t packed, size; /* bytes in the archive; bytes of content */
     uint32_t crc;
     uint16_t method, flags;

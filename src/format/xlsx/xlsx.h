@@ -112,9 +112,9 @@ typedef struct xl_cell {
 typedef struct xl_rows {
     lb_xml xml;
     xl_reading reading;
-    uint32_t row;       /* number of the row at hand, from 1 */
-    uint64_t offset;    /* of its `<row` */
-    xl_cell *cells;     /* that hold a value, by column */
+    uint32_t row;    /* number of the row at hand, from 1 */
+    uint64_t offset; /* of its `<row` */
+    xl_cell *cells;  /* that hold a value, by column */
     size_t n_cells, cap_cells;
     lb_buf text;
     bool at_end;
@@ -197,7 +197,7 @@ typedef struct xl_table {
     uint32_t first_column; /* from 0 */
     uint64_t n_rows;
     struct ArrowSchema schema; /* of all columns */
-    uint64_t spacing; /* rows of data from one place to the next: as a block, or less */
+    uint64_t spacing;          /* rows of data from one place to the next: as a block, or less */
     size_t n_places;
     xl_place *places;
     const lb_blocks *blocks;

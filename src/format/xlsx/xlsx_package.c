@@ -153,8 +153,8 @@ static lb_status package_read(xl_package *p, lb_str path, package_element_fn eac
     LB_TRY(xl_part_open(p, path, &part, err));
     xl_reading reading = { .part = &part, .cx = p->cx, .check = true };
     const char *name = lb_arena_copy(&p->arena, path);
-    lb_status status = name == NULL ? lb_arena_fail(&p->arena, err)
-                                    : lb_xml_open(&x, xl_reading_fill, &reading, name, 0, 0, err);
+    lb_status status =
+        name == NULL ? lb_arena_fail(&p->arena, err) : lb_xml_open(&x, xl_reading_fill, &reading, name, 0, 0, err);
     while (status == LB_OK && token != LB_XML_DONE) {
         status = lb_xml_next(&x, &token, err);
         if (status == LB_OK && token == LB_XML_START)
@@ -272,7 +272,7 @@ static lb_status package_relation(xl_package *p, lb_xml *x, void *user, lb_error
         if (!lb_str_equal(p->sheets[i].relation, id) || id.size == 0)
             continue;
         p->sheets[i].path = target.size == 0 ? (lb_str){ NULL, 0 } : path;
-        p->sheets[i].kind = package_ends(type, "/worksheet") ? XL_WORKSHEET
+        p->sheets[i].kind = package_ends(type, "/worksheet")    ? XL_WORKSHEET
                             : package_ends(type, "/chartsheet") ? XL_CHART
                                                                 : XL_OTHER;
     }
@@ -342,7 +342,7 @@ static lb_status package_relations_path(xl_package *p, lb_str path, lb_str *out,
 /* ---------------------------------------------------------------- styles */
 
 typedef struct package_formats {
-    lb_buf *codes; /* package_format */
+    lb_buf *codes;                     /* package_format */
     unsigned cell_depth, format_depth; /* inside cellXfs, numFmts: their depth; 0: not */
 } package_formats;
 

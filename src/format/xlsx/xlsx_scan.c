@@ -15,7 +15,7 @@ typedef struct scan {
     lb_reader *r;
     const xl_table *table;
     xl_rows rows;
-    bool have; /* rows.row is read, and not behind what is wanted */
+    bool have;  /* rows.row is read, and not behind what is wanted */
     bool first; /* nothing was read yet: the row has to be where the block says */
     xl_place place;
     xl_valuer values;
@@ -88,15 +88,24 @@ static lb_status scan_text(scan *s, struct ArrowArray *a, const xl_value *v, lb_
     return code == 0 ? LB_OK : lb_fail_arrow(err, code, NULL);
 }
 
+/* Nulls up to row `row`. Of several bits appended at once nanoarrow 0.8 makes room for one only, so these go one by one. */
+static lb_status scan_nulls(struct ArrowArray *a, xl_column_type type, int64_t row, lb_error *err)
+{
+    int code = 0;
+
+    while (code == 0 && a->length < row)
+        code = ArrowArrayAppendNull(a, type == XL_C_BOOL ? 1 : row - a->length);
+    return code == 0 ? LB_OK : lb_fail_arrow(err, code, NULL);
+}
+
 /* A value into row `row` of a column; those before it that have none are null. */
 static lb_status scan_put(scan *s, struct ArrowArray *a, uint32_t column, int64_t row, const xl_value *v, lb_error *err)
 {
     xl_column_type type = s->types[column];
-    int code = a->length < row ? ArrowArrayAppendNull(a, row - a->length) : 0;
     int64_t number;
+    int code;
 
-    if (code != 0)
-        return lb_fail_arrow(err, code, NULL);
+    LB_TRY(scan_nulls(a, type, row, err));
     LB_TRY(scan_take_bytes(s, 8, err));
     if (type == XL_C_STRING)
         return scan_text(s, a, v, err);
@@ -152,8 +161,8 @@ static lb_status scan_reach(scan *s, uint64_t number, lb_error *err)
     while (!s->have || s->rows.row < number) {
         lb_status status = xl_rows_next(&s->rows, &s->have, err);
         if (s->first && s->place.row != 0 &&
-            (status == LB_CORRUPT || (status == LB_OK && (!s->have || s->rows.row != s->place.row ||
-                                                          s->rows.offset != s->place.offset)))) {
+            (status == LB_CORRUPT ||
+             (status == LB_OK && (!s->have || s->rows.row != s->place.row || s->rows.offset != s->place.offset)))) {
             lb_error_clear(err);
             return scan_stale(err);
         }
@@ -196,18 +205,13 @@ static lb_status scan_finish(scan *s, struct ArrowArray *batch, int64_t rows, lb
 {
     struct ArrowError why = { .message = "" };
 
-    for (size_t i = 0; i < (size_t)s->schema.n_children; i++) {
-        struct ArrowArray *a = batch->children[i];
-        int code = a->length < rows ? ArrowArrayAppendNull(a, rows - a->length) : 0;
-        if (code != 0)
-            return lb_fail_arrow(err, code, NULL);
-    }
+    for (size_t i = 0; i < (size_t)s->schema.n_children; i++)
+        LB_TRY(scan_nulls(batch->children[i], s->types[i], rows, err));
     batch->length = rows;
     int code = ArrowArrayFinishBuildingDefault(batch, &why);
     return code == 0 ? LB_OK : lb_fail_arrow(err, code, &why);
 }
 
-/* An array to append to. nanoarrow sets runs of bits by looking at the byte behind them, which must be there. */
 static lb_status scan_begin(const scan *s, struct ArrowArray *out, lb_error *err)
 {
     struct ArrowError why = { .message = "" };
@@ -215,9 +219,6 @@ static lb_status scan_begin(const scan *s, struct ArrowArray *out, lb_error *err
 
     if (code == 0)
         code = ArrowArrayStartAppending(out);
-    for (size_t i = 0; code == 0 && i < (size_t)s->schema.n_children; i++)
-        if (s->types[i] == XL_C_BOOL)
-            code = ArrowBufferReserve(ArrowArrayBuffer(out->children[i], 1), (int64_t)(s->batch_rows / 8 + 16));
     return code == 0 ? LB_OK : lb_fail_arrow(err, code, &why);
 }
 

@@ -309,8 +309,8 @@ static lb_status stats_keep_block(const survey *s, survey_stats *t, uint32_t blo
     LB_TRY(lb_buf_reserve(&t->items, n * sizeof(lb_colstat), err));
     LB_TRY(lb_buf_reserve(&t->of_column, n * sizeof(uint32_t), err));
     uint32_t *columns = (uint32_t *)(void *)(t->of_column.data + t->of_column.size);
-    LB_TRY(lb_array_stats_finish(t->part, s->arena, (lb_colstat *)(void *)(t->items.data + t->items.size), columns,
-                                 err));
+    LB_TRY(
+        lb_array_stats_finish(t->part, s->arena, (lb_colstat *)(void *)(t->items.data + t->items.size), columns, err));
     t->items.size += n * sizeof(lb_colstat);
     t->of_column.size += n * sizeof(uint32_t);
     for (size_t i = 0; i < n; i++) {
@@ -355,8 +355,8 @@ static lb_status stats_each_block(survey *s, survey_stats *t, lb_error *err)
     s->out->block_columns.items = lb_arena_dup(s->arena, t->items.data, t->items.size);
     s->out->block_of_column = lb_arena_dup(s->arena, t->of_block.data, t->of_block.size);
     s->out->column_of_column = lb_arena_dup(s->arena, t->of_column.data, t->of_column.size);
-    bool kept = s->out->block_columns.items != NULL && s->out->block_of_column != NULL &&
-                s->out->column_of_column != NULL;
+    bool kept =
+        s->out->block_columns.items != NULL && s->out->block_of_column != NULL && s->out->column_of_column != NULL;
     return kept ? LB_OK : lb_arena_fail(s->arena, err);
 }
 

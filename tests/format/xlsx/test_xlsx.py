@@ -169,6 +169,17 @@ def test_cells_out_of_order_and_without_references(tmp_path):
     assert [list(r.values()) for r in got] == [[1, 3], [None, 4]]
 
 
+def test_long_gaps_in_columns_of_each_type(tmp_path):
+    cells = ['<c r="A{0}" t="b"><v>1</v></c>', '<c r="B{0}"><v>3</v></c>', '<c r="C{0}"><v>.5</v></c>', '<c r="D{0}" s="1"><v>44197</v></c>',
+             '<c r="E{0}" t="str"><v>x</v></c>']
+    inside = "".join(f'<row r="{i}">' + "".join(c.format(i) for c in cells) + "</row>" for i in (1, 5000))
+    inside += '<row r="9000"><c r="B9000"><v>3</v></c></row>'
+    got = table(tmp_path, inside, styles=["yyyy-mm-dd"])
+    full = [True, 3, 0.5, "2021-01-01", "x"]
+    assert len(got) == 9000 and list(got[0].values()) == full == list(got[4999].values())
+    assert all(v is None for i in (1, 2500, 4998, 5000, 8998) for v in got[i].values())
+
+
 def test_sheets_by_name_and_number(tmp_path):
     book = openpyxl.Workbook()
     book.active.title = "first"
