@@ -14,7 +14,7 @@ configure = cmake -S . -B $(1) $(call generator,$(1)) $(2) $(CMAKE_OPTIONS) --lo
 build = cmake --build $(1) -j $(JOBS)
 ctest = ctest --test-dir $(1) -j $(JOBS) --output-on-failure --no-tests=error
 
-.PHONY: all setup demo check check-asan check-faults check-tsan bench fuzz lint format install clean distclean help
+.PHONY: all setup demo check check-asan check-faults check-tsan bench fuzz lint format wheel install clean distclean help
 
 all:    ## build build/lakebed, build/liblakebed.a and build/liblakebed.so
 	@$(call configure,build)
@@ -67,11 +67,15 @@ lint:    ## formatting, clang-tidy, forbidden calls, order of the floors
 format:    ## lay out the C files as `make lint` wants them
 	@tools/lint.sh --format
 
+wheel:    ## the Python package: dist/*.whl and a source distribution
+	@tools/setup.sh --python
+	@JOBS=$(JOBS) python3 python/build_backend.py dist
+
 install: all    ## install below $(DESTDIR)$(PREFIX)
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
 clean:    ## remove what was built
-	@rm -rf build build-asan build-tsan build-fuzz
+	@rm -rf build build-asan build-tsan build-fuzz build-python dist
 
 distclean: clean    ## remove also what was fetched
 	@rm -rf .deps

@@ -109,6 +109,8 @@ elseif(EXISTS "${deps}/nanoarrow/VERSION")
         "${root}/src" "${generated}" "${root}/flatcc/include")
     # Where memory ran out, things were used that were not there, kept half made, or forgotten.
     lakebed_mend(mended_array "${root}/src/nanoarrow/common/array.c"
+        "    if (array_view->union_type_id_map == NULL) {\n      return ENOMEM;"
+        "    if (array_view->union_type_id_map == NULL) {\n      ArrowArrayViewReset(array_view);\n      return ENOMEM;"
         "  for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;"
         "  if (private_data->buffer_data == NULL) {\n    ArrowFree(private_data);\n    array->release = NULL;\n    return ENOMEM;\n  }
   for (int i = 0; i < NANOARROW_MAX_FIXED_BUFFERS; ++i) {\n    private_data->buffer_data[i] = NULL;"

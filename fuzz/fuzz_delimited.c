@@ -115,7 +115,7 @@ static void same_record(const delim_scanner *s, size_t base, const slow_text *sl
         const delim_field *f = &s->fields[i];
         const slow_field *w = &slow->fields[want->first_field + i];
         bool dirty = (f->flags & DELIM_DIRTY) != 0;
-        size_t size = dirty ? delim_unescape(s->dialect, f, value) : f->size;
+        size_t size = dirty ? delim_unescape(s->dialect, f, SIZE_MAX, value) : f->size;
         REQUIRE(size <= f->size && size == w->size && w->quoted == ((f->flags & DELIM_QUOTED) != 0));
         REQUIRE(size == 0 || memcmp(dirty ? value : f->p, w->value, size) == 0);
     }
@@ -210,6 +210,7 @@ static void check_index(const input *in)
 
     delim_scanner_init(&fast, &in->dialect, NULL);
     uint8_t *window = window_of(in, &fast, NULL, 0, in->size);
+    fast.marking = true;
     slow = fast;
     for (size_t at = 0; at < in->size; at += fast.n_blocks * LB_FIND_BLOCK) {
         fast.base = slow.base = at;
@@ -219,6 +220,9 @@ static void check_index(const input *in)
         REQUIRE(memcmp(fast.separators, slow.separators, fast.n_blocks * sizeof *fast.separators) == 0);
         REQUIRE(memcmp(fast.breaks, slow.breaks, fast.n_blocks * sizeof *fast.breaks) == 0);
         REQUIRE(memcmp(fast.lines, slow.lines, fast.n_blocks * sizeof *fast.lines) == 0);
+        REQUIRE(memcmp(fast.opens, slow.opens, fast.n_blocks * sizeof *fast.opens) == 0);
+        REQUIRE(memcmp(fast.closes, slow.closes, fast.n_blocks * sizeof *fast.closes) == 0);
+        REQUIRE(memcmp(fast.marks, slow.marks, fast.n_blocks * sizeof *fast.marks) == 0);
     }
     REQUIRE(fast.carry.quoted == slow.carry.quoted);
     free(window);

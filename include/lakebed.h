@@ -138,13 +138,19 @@ typedef void (*lb_progress_fn)(void *user, uint64_t done, uint64_t total, uint64
  * any thread, never from two at once. */
 typedef void (*lb_note_fn)(void *user, const char *note);
 
+/* Asked some twenty times a second by every thread that works for a long call, the caller's own too; true ends what runs
+ * with the context, as lb_context_cancel. For callers that must look after something meanwhile, as an interpreter after
+ * its signals. Must not use what the call works on: its lock may be held. */
+typedef bool (*lb_poll_fn)(void *user);
+
 typedef struct lb_context_options {
     size_t struct_size;
     unsigned threads;        /* 0: one a core */
     uint64_t memory_limit;   /* bytes; 0: half of the machine's memory, or of the process's limit if less */
     lb_progress_fn progress; /* may be NULL */
     lb_note_fn note;         /* may be NULL */
-    void *user;              /* handed to both */
+    lb_poll_fn poll;         /* may be NULL */
+    void *user;              /* handed to all three */
 } lb_context_options;
 
 /* Make a context; `options` may be NULL. Errors: USAGE, NOMEM. */
@@ -155,6 +161,10 @@ LB_API void lb_context_free(lb_context *cx);
 
 /* Ask every call that runs with this context to end soon with LB_CANCELLED. Safe in a signal handler. */
 LB_API void lb_context_cancel(lb_context *cx);
+
+/* Take calls again after a cancel, once those that were cancelled have returned. A stream that ended with LB_CANCELLED
+ * stays ended. */
+LB_API void lb_context_resume(lb_context *cx);
 
 /* ---------------------------------------------------------------- formats */
 
@@ -178,13 +188,26 @@ LB_API lb_status lb_format_at(lb_context *cx, size_t index, lb_format_info *out,
 LB_API lb_status lb_register_delimited(lb_context *cx, const char *ext, const char *delimiter, bool has_header,
                                        lb_error *err);
 
+/* Opens a file for a format that the caller reads: fills `out` with a stream of its rows, a struct array a batch, from
+ * the first row to the last, or gives an error (`err` is never NULL; a message left empty is filled). May come from
+ * several threads at once. Every opening of one file must give the same columns and rows. */
+typedef lb_status (*lb_open_stream_fn)(void *user, const char *path, struct ArrowArrayStream *out, lb_error *err);
+
+/* Read files with the extension `ext` by a function of the caller's. Replaces what served that extension, built-in or
+ * not. A map keeps the rows and columns of such files and no places: a range is found by reading from the start, of
+ * which the rows before are thrown away. Dictionaries, runs and views are decoded. `release`, which may be NULL, is called
+ * with `user` when the context goes, and at once on error.
+ * Errors: USAGE, NOMEM. */
+LB_API lb_status lb_register_stream(lb_context *cx, const char *ext, lb_open_stream_fn open, void *user,
+                                    void (*release)(void *user), lb_error *err);
+
 /* Undo a registration; says whether there was one. */
 LB_API bool lb_unregister_format(lb_context *cx, const char *ext);
 
 /* ---------------------------------------------------------------- read options
  * How a file is to be read, as names and values in text: the same names the command, a map and `--set` use.
- * Structural options (delimiter, quote, escape, header, encoding, ragged, sheet) say where rows and fields
- * are; value options (types, all-text, null, decimal, column) say what they mean. What is not set is taken
+ * Structural options (delimiter, quote, escape, header, encoding, ragged, sheet, header-row) say where rows and fields
+ * are; value options (types, all-text, null, decimal, names, column) say what they mean. What is not set is taken
  * from the map, or else from the format. */
 typedef struct lb_read_options lb_read_options;
 
@@ -224,7 +247,7 @@ typedef struct lb_map_options {
     bool by_products;           /* also take _metadata, _SUCCESS and their like */
     bool detect;                /* accept a delimiter, or UTF-16, found by looking */
     bool interop_full;          /* fill the reference reader's JSON columns */
-    bool pages;                 /* kept for Parquet files, which are not read yet */
+    bool pages;                 /* Parquet: keep also where every page lies; their headers are read for it */
     const char *const *include; /* globs on the path below the root; none: everything */
     const char *const *exclude;
     const lb_read_options *read; /* for all files; may be NULL */

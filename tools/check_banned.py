@@ -1,4 +1,4 @@
-"""Find calls that have no place where input is hostile: in src/, outside of comments and texts."""
+"""Find calls that have no place where input is hostile: in src/ and python/src/, outside of comments and texts."""
 
 import pathlib
 import re
@@ -24,7 +24,7 @@ def blank(match):
 
 def main():
     faults = 0
-    for path in sorted((ROOT / "src").rglob("*.[ch]")):
+    for path in sorted([*(ROOT / "src").rglob("*.[ch]"), *(ROOT / "python").rglob("*.[ch]")]):
         code = NO_CODE.sub(blank, path.read_text(encoding="utf-8"))
         for found in CALL.finditer(code):
             line = code.count("\n", 0, found.start()) + 1

@@ -58,6 +58,14 @@ def check_includes():
                 yield "src/%s:%d: includes %s: %s" % (file, number, found.group(1), why)
 
 
+def check_extension():
+    for path in sorted((ROOT / "python").rglob("*.[ch]")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if found and found.group(1) != "core.h":
+                yield "%s:%d: includes %s: the extension knows lakebed.h only" % (path.relative_to(ROOT), number, found.group(1))
+
+
 def check_names():
     seen = {}
     for folder in ("src", "include", "tests", "fuzz", "bench", "examples", "python"):
@@ -69,7 +77,7 @@ def check_names():
 
 
 def main():
-    faults = list(check_includes()) + list(check_names())
+    faults = list(check_includes()) + list(check_extension()) + list(check_names())
     print("\n".join(faults), end="\n" if faults else "")
     sys.exit(bool(faults))
 

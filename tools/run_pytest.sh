@@ -13,7 +13,7 @@ if ! "$python" -c 'import pytest' 2>/dev/null; then
 fi
 # Python itself is not built with the sanitizer, so a file that loads the library needs its runtime from the start.
 # What Python and its modules leave unfreed is not ours to find.
-if [ -n "${LAKEBED_PRELOAD:-}" ] && grep -q LAKEBED_LIB "$file"; then
+if [ -n "${LAKEBED_PRELOAD:-}" ] && grep -Eq "LAKEBED_LIB|package_lake" "$file"; then
     export LD_PRELOAD=$LAKEBED_PRELOAD ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 fi
 export PYTHONDONTWRITEBYTECODE=1

@@ -3,7 +3,8 @@
 # everything is there neither network nor root is used.
 #
 #   tools/setup.sh            what the build needs
-#   tools/setup.sh --tests    also the Python peers of the tests, and real data for them
+#   tools/setup.sh --python   also what the Python package is compiled with
+#   tools/setup.sh --tests    that too, and the Python peers of the tests, and real data for them
 #   tools/setup.sh --lance-peers    also releases of Lance, for the tests of its datasets (1 GB)
 #   tools/setup.sh --lint     also clang-format and clang-tidy
 #   tools/setup.sh --fuzz     also clang with libFuzzer
@@ -46,6 +47,11 @@ have_library()
 have_header()
 {
     printf '#include <%s>\n' "$1" | cc -E -x c - >/dev/null 2>&1
+}
+
+have_python_header()
+{
+    [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ]
 }
 
 have_venv()
@@ -310,10 +316,12 @@ fetch_vega()
 # ---- in order
 
 tests=no
+python=no
 lance_peers=no
 for option in "$@"; do
     case $option in
-    --tests) tests=yes ;;
+    --python) python=yes ;;
+    --tests) tests=yes python=yes ;;
     --lance-peers) lance_peers=yes ;;
     --lint)
         need clang-format have_formatter
@@ -325,7 +333,7 @@ for option in "$@"; do
         sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
         exit 0
         ;;
-    *) die "unknown option $option (it knows --tests, --lance-peers, --lint and --fuzz)" ;;
+    *) die "unknown option $option (it knows --python, --tests, --lance-peers, --lint and --fuzz)" ;;
     esac
 done
 
@@ -335,6 +343,7 @@ need cmake have cmake
 need make have make
 need pkg-config have pkg-config
 need python3 have python3
+[ "$python" = no ] || need python3-dev have_python_header
 need libcmocka-dev have_library cmocka
 need libxxhash-dev have_library libxxhash
 need libjansson-dev have_library jansson

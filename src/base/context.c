@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 #define CONTEXT_MAX_THREADS 256
 #define CONTEXT_PROGRESS_NS 30000000
+#define CONTEXT_POLL_NS 50000000
 
 const char *lb_version(void)
 {
@@ -53,6 +55,7 @@ lb_status lb_context_new(const lb_context_options *options, lb_context **out, lb
     if (options != NULL) {
         cx->progress = options->progress;
         cx->note = options->note;
+        cx->poll = options->poll;
         cx->user = options->user;
     }
     pthread_mutex_init(&cx->talk, NULL);
@@ -77,8 +80,67 @@ void lb_context_cancel(lb_context *cx)
     atomic_store_explicit(&cx->cancelled, true, memory_order_relaxed);
 }
 
+void lb_context_resume(lb_context *cx)
+{
+    atomic_store_explicit(&cx->cancelled, false, memory_order_relaxed);
+}
+
+/* Each thread has a time of its own: only the caller's may know what to look after. */
+static void context_poll(lb_context *cx)
+{
+    static _Thread_local int64_t next_ns;
+    int64_t now = lb_monotonic_ns();
+
+    if (now < next_ns)
+        return;
+    next_ns = now + CONTEXT_POLL_NS;
+    if (cx->poll(cx->user))
+        lb_context_cancel(cx);
+}
+
+static struct timespec context_soon(void)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_nsec += CONTEXT_POLL_NS;
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_nsec -= 1000000000;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+void lb_wait(lb_context *cx, pthread_cond_t *turn, pthread_mutex_t *lock)
+{
+    if (cx->poll == NULL) {
+        pthread_cond_wait(turn, lock);
+        return;
+    }
+    const struct timespec soon = context_soon();
+    if (pthread_cond_timedwait(turn, lock, &soon) == 0)
+        return;
+    pthread_mutex_unlock(lock);
+    context_poll(cx);
+    pthread_mutex_lock(lock);
+}
+
+void lb_join(lb_context *cx, pthread_t thread)
+{
+    struct timespec soon = context_soon();
+
+    while (cx->poll != NULL && pthread_timedjoin_np(thread, NULL, &soon) != 0) {
+        context_poll(cx);
+        soon = context_soon();
+    }
+    if (cx->poll == NULL)
+        pthread_join(thread, NULL);
+}
+
 lb_status lb_check_cancel(lb_context *cx, lb_error *err)
 {
+    if (cx->poll != NULL)
+        context_poll(cx);
     if (!atomic_load_explicit(&cx->cancelled, memory_order_relaxed))
         return LB_OK;
     return lb_fail(err, LB_CANCELLED, LB_NOWHERE, "cancelled");

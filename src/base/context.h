@@ -15,6 +15,7 @@ struct lb_context {
     _Atomic bool cancelled;
     lb_progress_fn progress;
     lb_note_fn note;
+    lb_poll_fn poll;
     void *user;
     pthread_mutex_t talk; /* progress and note come from one thread at a time */
     int64_t last_progress_ns;
@@ -23,8 +24,14 @@ struct lb_context {
     pthread_mutex_t registry_lock;
 };
 
-/* LB_CANCELLED once the caller asked to stop; long loops ask once a buffer. */
+/* LB_CANCELLED once the caller asked to stop; long loops ask once a buffer, with no lock held. Polls the caller. */
 lb_status lb_check_cancel(lb_context *cx, lb_error *err);
+
+/* Wait for `turn`, as pthread_cond_wait; with a caller to poll, it is polled meanwhile, `lock` set free. May return early. */
+void lb_wait(lb_context *cx, pthread_cond_t *turn, pthread_mutex_t *lock);
+
+/* Wait for a thread to end, and poll the caller meanwhile. */
+void lb_join(lb_context *cx, pthread_t thread);
 
 /* Tell the caller; does nothing without a note function. */
 __attribute__((format(printf, 2, 3))) void lb_note(lb_context *cx, const char *fmt, ...);

@@ -12,11 +12,12 @@ static const struct {
     unsigned feature;
 } cpu_names[] = {
     { "avx2", LB_CPU_AVX2 },
-    { "avx512", LB_CPU_AVX512 },
+    { "avx512", LB_CPU_AVX512 | LB_CPU_VBMI2 },
+    { "vbmi2", LB_CPU_VBMI2 },
     { "neon", LB_CPU_NEON },
 };
 
-/* AVX512 stands for its foundation with byte, doubleword and short-vector forms: what every server since 2017 has. */
+/* AVX512 stands for its foundation with byte, doubleword and short-vector forms: what every server since 2017 has. VBMI2 came two years later. */
 static unsigned cpu_find(void)
 {
     unsigned found = 0;
@@ -27,6 +28,8 @@ static unsigned cpu_find(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         found |= LB_CPU_AVX512;
+    if ((found & LB_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512vbmi2"))
+        found |= LB_CPU_VBMI2;
 #elif defined(__aarch64__) || defined(__ARM_NEON)
     found |= LB_CPU_NEON;
 #endif

@@ -2,11 +2,10 @@
  * of March, gives year, month and day by arithmetic alone. */
 #include "base/datetime.h"
 
+#include "base/datetime_plain.h"
 #include "base/number.h"
-#include "base/number_plain.h"
 
 #define NANOS 1000000000
-#define DAY_SECONDS 86400
 #define ERA_DAYS 146097 /* 400 years */
 #define ERA_YEARS 400
 #define EPOCH_ERAS 4 /* 1970-01-01 lies 4 eras and 135,080 days after 0000-03-01 */
@@ -57,23 +56,6 @@ void lb_date_of(int64_t days, int64_t *year, int *month, int *day)
     *year = era * ERA_YEARS + y + (*month <= 2);
 }
 
-/* Of a month that is one, in the year that is written in two pairs of digits. */
-static inline unsigned month_days(unsigned century, unsigned year, unsigned month)
-{
-    static const uint8_t days[] = { 0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    bool leap = ((year != 0 ? year : century) & 3) == 0;
-    return days[month] + (unsigned)(month == 2 && leap);
-}
-
-/* lb_days_of for the years 1 to 9999, in which nothing has a sign. */
-static inline int32_t days_of_written(unsigned year, unsigned month, unsigned day)
-{
-    static const uint16_t before[] = { 0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275 }; /* from March */
-    year -= month <= 2;
-    return (int32_t)(year * 365 + year / 4 - year / 100 + year / 400 + before[month] + day - 1) -
-           (EPOCH_ERAS * ERA_DAYS + EPOCH_DAYS);
-}
-
 /* ---------------------------------------------------------------- reading */
 
 /* Two digits; above 99 where they are none. */
@@ -81,38 +63,6 @@ static inline unsigned two_digits(const char *p)
 {
     unsigned tens = (unsigned char)p[0] - (unsigned)'0', ones = (unsigned char)p[1] - (unsigned)'0';
     return tens > 9 || ones > 9 ? 100 : tens * 10 + ones;
-}
-
-#define HIGH_BITS UINT64_C(0x8080808080808080)
-
-/* Read eight bytes that look as a pattern, in which 0 stands for any digit. Byte i of *out is then the number that the
- * digits at places i and i + 1 make. `rest` says what a byte may pass the pattern's by: 0x76 lets it be up to 9 above
- * it, 0x7f nothing; more sets the high bit. A byte that would carry into the next one has that bit by itself. */
-static inline bool pairs_read(const char *p, const char pattern[9], uint64_t rest, uint64_t *out)
-{
-    uint64_t v = lb_load8(p) ^ lb_load8(pattern);
-    *out = v * 10 + (v >> 8);
-    return (((v + rest) | v) & HIGH_BITS) == 0;
-}
-
-static inline unsigned pair_at(uint64_t pairs, int place)
-{
-    return (unsigned)(pairs >> (8 * place)) & 0xff;
-}
-
-/* YYYY-MM-DD in ten bytes. */
-static inline __attribute__((always_inline)) bool date_read(const char *p, int32_t *days)
-{
-    uint64_t head, tail;
-    if (!pairs_read(p, "0000-00-", 0x7f76767f76767676, &head) ||
-        !pairs_read(p + 2, "00-00-00", 0x76767f76767f7676, &tail))
-        return false;
-    unsigned century = pair_at(head, 0), in_century = pair_at(head, 2), year = century * 100 + in_century;
-    unsigned month = pair_at(tail, 3), day = pair_at(tail, 6);
-    if (year == 0 || month - 1 > 11 || day - 1 >= month_days(century, in_century, month))
-        return false;
-    *days = days_of_written(year, month, day);
-    return true;
 }
 
 /* Step over digits, of which up to nine are wanted; *count says how many there were, or more than nine. */
@@ -123,7 +73,7 @@ static inline __attribute__((always_inline)) const char *nine_digits_read(const 
     uint64_t v = 0;
     if (end - p >= 8) {
         uint64_t word = lb_load8(p), x = word ^ 0x3030303030303030;
-        uint64_t others = (((x & ~HIGH_BITS) + 0x7676767676767676) | x) & HIGH_BITS;
+        uint64_t others = (((x & ~LB_HIGH_BITS) + 0x7676767676767676) | x) & LB_HIGH_BITS;
         size_t n = others == 0 ? 8 : (size_t)__builtin_ctzll(others) / 8;
         v = n == 0 ? 0 : lb_digits8(word, n);
         p += n;
@@ -156,24 +106,18 @@ static inline __attribute__((always_inline)) bool clock_read(const char **at, co
                                                              lb_datetime *out)
 {
     const char *p = *at;
-    unsigned hour, minute, second = 0;
-    uint64_t pairs;
-    if (end - p >= 8 && pairs_read(p, "00:00:00", 0x76767f76767f7676, &pairs)) {
-        hour = pair_at(pairs, 0);
-        minute = pair_at(pairs, 3);
-        second = pair_at(pairs, 6);
+    uint32_t seconds;
+    if (end - p >= 8 && lb_clock_plain(p, &seconds)) {
+        out->seconds = seconds;
         *at = p + 8;
-        if (!fraction_read(at, end, out))
-            return false;
-    } else {
-        if (whole || end - p < 5 || p[2] != ':')
-            return false;
-        hour = two_digits(p);
-        minute = two_digits(p + 3);
-        *at = p + 5;
+        return fraction_read(at, end, out);
     }
-    out->seconds = (int64_t)hour * 3600 + minute * 60 + second;
-    return hour < 24 && minute < 60 && second < 60;
+    if (whole || end - p < 5 || p[2] != ':')
+        return false;
+    unsigned hour = two_digits(p), minute = two_digits(p + 3);
+    out->seconds = (int64_t)hour * 3600 + minute * 60;
+    *at = p + 5;
+    return hour < 24 && minute < 60;
 }
 
 /* `Z`, ±HH, ±HHMM or ±HH:MM up to the end, in seconds east of Greenwich. */
@@ -194,12 +138,12 @@ static bool zone_read(const char *p, const char *end, int64_t *out)
 static lb_datetime_kind timestamp_read(const char *p, const char *end, lb_datetime *out)
 {
     int64_t zone;
-    if ((p[10] != 'T' && p[10] != ' ') || !date_read(p, &out->days))
+    if ((p[10] != 'T' && p[10] != ' ') || !lb_date_plain(p, &out->days))
         return LB_NOT_A_DATETIME;
     p += 11;
     if (!clock_read(&p, end, false, out))
         return LB_NOT_A_DATETIME;
-    out->seconds += (int64_t)out->days * DAY_SECONDS;
+    out->seconds += (int64_t)out->days * LB_DAY_SECONDS;
     if (p == end)
         return LB_TIMESTAMP;
     if (!zone_read(p, end, &zone))
@@ -207,7 +151,7 @@ static lb_datetime_kind timestamp_read(const char *p, const char *end, lb_dateti
     if (zone == 0)
         return LB_TIMESTAMP_UTC;
     out->seconds -= zone;
-    out->days = (int32_t)floor_divide(out->seconds, DAY_SECONDS);
+    out->days = (int32_t)floor_divide(out->seconds, LB_DAY_SECONDS);
     /* An instant outside the years that can be written would print as text that does not read back. */
     return out->days >= FIRST_DAY && out->days <= LAST_DAY ? LB_TIMESTAMP_UTC : LB_NOT_A_DATETIME;
 }
@@ -221,7 +165,7 @@ lb_datetime_kind lb_datetime_parse(const char *p, size_t size, lb_datetime *out)
     if (p[2] == ':')
         return clock_read(&p, end, true, out) && p == end ? LB_TIME : LB_NOT_A_DATETIME;
     if (size == 10)
-        return date_read(p, &out->days) ? LB_DATE : LB_NOT_A_DATETIME;
+        return lb_date_plain(p, &out->days) ? LB_DATE : LB_NOT_A_DATETIME;
     return size >= 16 ? timestamp_read(p, end, out) : LB_NOT_A_DATETIME;
 }
 
@@ -340,11 +284,12 @@ size_t lb_print_time(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT])
 
 size_t lb_print_timestamp(int64_t count, int64_t unit, bool utc, char out[LB_DATETIME_TEXT])
 {
-    int64_t each = unit > 0 ? unit : 1, seconds = floor_divide(count, each), days = floor_divide(seconds, DAY_SECONDS);
+    int64_t each = unit > 0 ? unit : 1, seconds = floor_divide(count, each),
+            days = floor_divide(seconds, LB_DAY_SECONDS);
     uint32_t nanos = (uint32_t)floor_rest(count, each) * unit_nanos(unit);
     char *at = put_date(out, days);
     *at++ = 'T';
-    at = put_clock(at, (uint64_t)floor_rest(seconds, DAY_SECONDS), nanos);
+    at = put_clock(at, (uint64_t)floor_rest(seconds, LB_DAY_SECONDS), nanos);
     if (utc)
         *at++ = 'Z';
     return (size_t)(at - out);
@@ -376,12 +321,12 @@ size_t lb_print_duration(int64_t count, int64_t unit, char out[LB_DATETIME_TEXT]
 {
     char *at = out;
     uint64_t size = count < 0 ? 0 - (uint64_t)count : (uint64_t)count, each = (uint64_t)(unit > 0 ? unit : 1);
-    uint64_t seconds = size / each, day = seconds % DAY_SECONDS;
+    uint64_t seconds = size / each, day = seconds % LB_DAY_SECONDS;
     uint32_t nanos = (uint32_t)(size % each) * unit_nanos(unit);
     if (count < 0)
         *at++ = '-';
     *at++ = 'P';
-    at = put_part(at, seconds / DAY_SECONDS, 'D');
+    at = put_part(at, seconds / LB_DAY_SECONDS, 'D');
     if (day == 0 && nanos == 0 && seconds != 0)
         return (size_t)(at - out);
     *at++ = 'T';

@@ -15,6 +15,28 @@ void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsi
         }
 }
 
+#define FIND_INLINE static inline __attribute__((always_inline))
+
+/* Eight bits at a time, whether they are there or not: how many there are is a matter of chance. */
+FIND_INLINE void spread_body(const uint64_t *words, size_t n, uint32_t at, uint32_t *out)
+{
+    for (size_t w = 0; w < n; w++, at += LB_FIND_BLOCK) {
+        uint64_t bits = words[w];
+        uint32_t *to = out;
+        out += __builtin_popcountll(bits);
+        for (; bits != 0; to += 8)
+            for (unsigned i = 0; i < 8; i++) {
+                to[i] = at + (uint32_t)__builtin_ctzll(bits | (uint64_t)1 << 63);
+                bits &= bits - 1;
+            }
+    }
+}
+
+void lb_spread_scalar(const uint64_t *words, size_t n, uint32_t at, uint32_t *out)
+{
+    spread_body(words, n, at, out);
+}
+
 /* The loop over values is unrolled for each count, so that the wanted values stay in registers. */
 #define FIND_FOR_EACH_COUNT(body)        \
     switch (n) {                         \
@@ -37,8 +59,6 @@ void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsi
         body(p, blocks, values, 6, out); \
         break;                           \
     }
-
-#define FIND_INLINE static inline __attribute__((always_inline))
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -104,11 +124,65 @@ FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8
     FIND_FOR_EACH_COUNT(find_avx512_body)
 }
 
+__attribute__((target("popcnt,bmi"))) static void spread_counting(const uint64_t *words, size_t n, uint32_t at,
+                                                                  uint32_t *out)
+{
+    spread_body(words, n, at, out);
+}
+
+/* No branch tells how many bits a word has. */
+__attribute__((target("avx512f,popcnt,bmi"))) static void spread_avx512(const uint64_t *words, size_t n, uint32_t at,
+                                                                        uint32_t *out)
+{
+    const __m512i sixteen = _mm512_set1_epi32(16);
+    __m512i places = _mm512_add_epi32(_mm512_set1_epi32((int)at),
+                                      _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+
+    for (size_t w = 0; w < n; w++)
+        for (unsigned i = 0; i < LB_FIND_BLOCK; i += 16) {
+            const __mmask16 bits = (__mmask16)(words[w] >> i);
+            _mm512_storeu_si512((void *)out, _mm512_maskz_compress_epi32(bits, places));
+            out += __builtin_popcount(bits);
+            places = _mm512_add_epi32(places, sixteen);
+        }
+}
+
+/* The places within a block are bytes, which are picked out together. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) static void spread_vbmi2(const uint64_t *words, size_t n,
+                                                                                        uint32_t at, uint32_t *out)
+{
+    static const uint8_t block[LB_FIND_BLOCK] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+    };
+    const __m512i all = _mm512_loadu_si512((const void *)block);
+
+    for (size_t w = 0; w < n; w++, at += LB_FIND_BLOCK) {
+        const size_t bits = (size_t)__builtin_popcountll(words[w]);
+        const __m512i base = _mm512_set1_epi32((int)at);
+        __m512i places = _mm512_maskz_compress_epi8(words[w], all);
+        for (size_t i = 0; i < bits; i += 16) {
+            const __m512i some = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places));
+            _mm512_storeu_si512((void *)(out + i), _mm512_add_epi32(some, base));
+            places = _mm512_shuffle_i64x2(places, places, 0x39); /* the next sixteen come first */
+        }
+        out += bits;
+    }
+}
+
 static lb_find_fn find_choose(void)
 {
     if ((lb_cpu() & LB_CPU_AVX512) != 0)
         return find_avx512;
     return (lb_cpu() & LB_CPU_AVX2) != 0 ? find_avx2 : find_sse2;
+}
+
+static lb_spread_fn spread_choose(void)
+{
+    if ((lb_cpu() & LB_CPU_AVX512) != 0)
+        return (lb_cpu() & LB_CPU_VBMI2) != 0 ? spread_vbmi2 : spread_avx512;
+    return (lb_cpu() & LB_CPU_AVX2) != 0 ? spread_counting : lb_spread_scalar;
 }
 
 #elif defined(__aarch64__)
@@ -141,11 +215,21 @@ static lb_find_fn find_choose(void)
     return (lb_cpu() & LB_CPU_NEON) != 0 ? find_neon : lb_find_scalar;
 }
 
+static lb_spread_fn spread_choose(void)
+{
+    return lb_spread_scalar;
+}
+
 #else
 
 static lb_find_fn find_choose(void)
 {
     return lb_find_scalar;
+}
+
+static lb_spread_fn spread_choose(void)
+{
+    return lb_spread_scalar;
 }
 
 #endif
@@ -157,6 +241,18 @@ lb_find_fn lb_find_values(void)
 
     if (f == NULL) {
         f = find_choose();
+        atomic_store_explicit(&chosen, f, memory_order_relaxed);
+    }
+    return f;
+}
+
+lb_spread_fn lb_spread_bits(void)
+{
+    static _Atomic(lb_spread_fn) chosen;
+    lb_spread_fn f = atomic_load_explicit(&chosen, memory_order_relaxed);
+
+    if (f == NULL) {
+        f = spread_choose();
         atomic_store_explicit(&chosen, f, memory_order_relaxed);
     }
     return f;

@@ -18,4 +18,10 @@ lb_find_fn lb_find_values(void);
 /* The definition, byte by byte: the oracle of the others. */
 void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out);
 
+/* The places of the bits of `n` words, in order: bit i of word w stands for at + 64 * w + i. Of `out` up to 64 places behind those
+ * may be written, too. */
+typedef void (*lb_spread_fn)(const uint64_t *words, size_t n, uint32_t at, uint32_t *out);
+lb_spread_fn lb_spread_bits(void);
+void lb_spread_scalar(const uint64_t *words, size_t n, uint32_t at, uint32_t *out);
+
 #endif

@@ -54,14 +54,19 @@ LB_INLINE uint32_t lb_nondigits32(const char *p, size_t size)
     return bits & (((uint32_t)1 << size) - 1);
 }
 
+/* The number that eight digits make, each less '0'. */
+LB_INLINE uint64_t lb_digits_of(uint64_t v)
+{
+    const uint64_t mask = 0x000000ff000000ff;
+    v = v * 10 + (v >> 8); /* pairs, in every other byte */
+    return ((v & mask) * 0x000f424000000064 + ((v >> 16) & mask) * 0x0000271000000001) >> 32;
+}
+
 /* The value of the `count` digits, 0 to 8, that a word begins with. */
 LB_INLINE uint64_t lb_digits8(uint64_t word, size_t count)
 {
-    const uint64_t mask = 0x000000ff000000ff;
     /* in two steps, for a shift by 64 is none */
-    uint64_t v = (word & 0x0f0f0f0f0f0f0f0f) << (32 - 4 * count) << (32 - 4 * count);
-    v = v * 10 + (v >> 8); /* pairs, in every other byte */
-    return ((v & mask) * 0x000f424000000064 + ((v >> 16) & mask) * 0x0000271000000001) >> 32;
+    return lb_digits_of((word & 0x0f0f0f0f0f0f0f0f) << (32 - 4 * count) << (32 - 4 * count));
 }
 
 /* Eight bytes from p[at] on, of a text from which the byte p[point] is taken out. */

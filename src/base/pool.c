@@ -84,7 +84,7 @@ static void crew_join(lb_crew *crew)
         pthread_mutex_unlock(&crew->lock);
         if (m == NULL)
             return;
-        pthread_join(m->thread, NULL);
+        lb_join(crew->cx, m->thread);
         free(m);
     }
 }

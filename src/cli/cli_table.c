@@ -245,7 +245,7 @@ static const cli_option options[OPT_COUNT] = {
     [OPT_BY_PRODUCTS] = { .name = "by-products",
                           .help = "also take what engines leave behind: _metadata, _SUCCESS …",
                           .verbs = ON_MAP },
-    [OPT_PAGES] = { .name = "pages", .help = "kept for Parquet files, which are not read yet", .verbs = ON_MAP },
+    [OPT_PAGES] = { .name = "pages", .help = "keep also where every page of Parquet files lies", .verbs = ON_MAP },
     [OPT_SET] = { .name = "set",
                   .value = "GLOB:OPTIONS",
                   .help =

@@ -31,7 +31,8 @@ struct print_node {
     int64_t unit; /* times: counts a second */
     int scale;
     bool zone, text_keys;
-    lb_str key; /* `"name":` */
+    bool null_branch; /* of a union: its nulls */
+    lb_str key;       /* `"name":` */
     print_node *children;
     size_t n_children;
 };

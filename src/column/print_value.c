@@ -390,7 +390,7 @@ static lb_status put_union(const print_node *n, int64_t row, lb_buf *out, lb_err
     int64_t at;
     if (lb_view_union(n->view, row, &id, &child, &at) == NULL)
         return outside("a union", row, err);
-    if (n->style == PRINT_JSON)
+    if (n->style == PRINT_JSON || n->children[child].null_branch)
         return print_node_value(&n->children[child], at, out, err);
     LB_TRY(lb_buf_printf(out, err, "{\"$union\":[%d,", id));
     LB_TRY(print_node_value(&n->children[child], at, out, err));
@@ -605,7 +605,9 @@ static lb_status node_make(lb_arena *arena, const struct ArrowSchema *field, pri
     if (depth > LB_TYPE_DEPTH)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a type is nested more than %d deep", LB_TYPE_DEPTH);
     LB_TRY(lb_schema_view(field, &v, err));
+    lb_str mark;
     *out = (print_node){ .style = style, .type = v.type };
+    out->null_branch = v.type == NANOARROW_TYPE_NA && lb_schema_get_meta(field, LB_META_NULL_BRANCH, &mark);
     out->put = choose_flat(&v, style);
     if (out->put == put_decimal)
         out->scale = v.decimal_scale;

@@ -9,6 +9,9 @@
 /* Field metadata key: the column's name as the file has it, where it had to be changed. */
 #define LB_META_ORIGINAL_NAME "lakebed.original_name"
 
+/* Field metadata key of a schema whose one column is the rows themselves. */
+#define LB_META_ROWS "lakebed.rows"
+
 /* Field metadata key, with the value `true`: the type was declared, not found by looking at values. */
 #define LB_META_DECLARED "lakebed.declared"
 
@@ -17,6 +20,10 @@
 #define LB_META_WIDE "lakebed.wide"
 /* The same of some integer below zero. */
 #define LB_META_NEGATIVE "lakebed.negative"
+
+/* Field metadata key, with the value `true`, of a branch of a union that holds the nulls of the union itself, where a format has
+ * such and Arrow has not. It has no part in the type's words, and prints as null. */
+#define LB_META_NULL_BRANCH "lakebed.null_branch"
 
 /* Append a type in words: `int64`, `{"list":"int64"}`; `quoted`: simple ones in JSON quotes. Every Arrow type has words;
  * extension types give those of their storage, but arrow.uuid gives uuid. Errors: NOMEM, CORRUPT (a schema that is none). */

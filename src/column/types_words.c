@@ -61,10 +61,16 @@ static lb_status words_simple(const char *text, size_t size, bool quoted, lb_buf
 static lb_status words_fields(const struct ArrowSchema *schema, const int8_t *ids, int depth, lb_buf *out,
                               lb_error *err)
 {
+    lb_str mark;
+    bool first = true;
+
     for (int64_t i = 0; i < schema->n_children; i++) {
         const struct ArrowSchema *c = schema->children[i];
         const char *name = c->name == NULL ? "" : c->name;
-        LB_TRY(lb_buf_append_str(out, i == 0 ? "{" : ",{", err));
+        if (ids != NULL && lb_schema_get_meta(c, LB_META_NULL_BRANCH, &mark))
+            continue;
+        LB_TRY(lb_buf_append_str(out, first ? "{" : ",{", err));
+        first = false;
         if (ids != NULL)
             LB_TRY(lb_buf_printf(out, err, "\"id\":%d,", ids[i]));
         LB_TRY(lb_buf_append_str(out, "\"name\":", err));

@@ -50,13 +50,23 @@ static bool dialect_sheet_matches(const lb_dialect *d, const lb_read_options *o)
     return *p == '\0' && p != o->sheet && d->sheet == number;
 }
 
+/* Only of MessagePack has a dialect a first row that names the places of the others. */
+static bool dialect_has_header_row(const lb_entry *entry)
+{
+    return entry->has_dialect && entry->dialect.has_header && lb_str_is(entry->format, "msgpack");
+}
+
 bool lb_dialect_serves(const lb_entry *entry, const lb_read_options *options)
 {
     const lb_dialect *d = &entry->dialect;
     if (options == NULL || options->set == 0)
         return true;
-    if (!entry->has_dialect) /* what has no dialect has no options but, at most, the default encoding */
-        return options->set == LB_OPT_ENCODING && dialect_encoding_matches(LB_STR(""), 0, options);
+    if ((options->set & LB_OPT_HEADER_ROW) != 0 && options->header_first != dialect_has_header_row(entry))
+        return false;
+    if (!entry->has_dialect) { /* what has no dialect has no options but, at most, the defaults of these */
+        const unsigned others = options->set & ~(unsigned)LB_OPT_HEADER_ROW;
+        return others == 0 || (others == LB_OPT_ENCODING && dialect_encoding_matches(LB_STR(""), 0, options));
+    }
     if ((options->set & LB_OPT_RAGGED) != 0 && d->ragged_null != options->ragged_null)
         return false;
     return dialect_bytes_match(d, options) && dialect_header_matches(d, options) &&

@@ -2,6 +2,9 @@
 
 #include <stddef.h>
 
+#define BLOCKS_CHUNK_MOST ((uint64_t)256 << 10)
+#define BLOCKS_CHUNK_MORE 4096
+
 /* ---------------------------------------------------------------- building blocks */
 
 #define ENTRY_COLUMNS 7
@@ -92,6 +95,17 @@ uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row)
     if (low == 0 || row - blocks->first_row[low - 1] >= blocks->row_count[low - 1])
         return UINT64_MAX;
     return low - 1;
+}
+
+size_t lb_blocks_chunk(const lb_blocks *b, uint64_t first, uint64_t last)
+{
+    uint64_t from = lb_blocks_find(b, first), to = lb_blocks_find(b, last), end;
+
+    if (from == UINT64_MAX || to == UINT64_MAX || b->first_byte == NULL ||
+        __builtin_add_overflow(b->first_byte[to], b->total_byte_size[to], &end) || end < b->first_byte[from])
+        return 0;
+    uint64_t bytes = end - b->first_byte[from];
+    return bytes > BLOCKS_CHUNK_MOST ? 0 : (size_t)bytes + BLOCKS_CHUNK_MORE;
 }
 
 /* Blocks of a run. */

@@ -18,7 +18,17 @@ typedef struct lb_blocks {
     const uint64_t *start_hash;  /* XXH3-64 of the first 64 bytes, or of all if shorter */
     const uint8_t *page_indexed; /* bits; NULL: all false */
     uint64_t page_indexed_bit;   /* of the first block */
+    /* A block takes compressed_size bytes of the file, not total_byte_size: those of LB_LOCATOR_PACKED. */
+    bool packed;
 } lb_blocks;
+
+#define LB_LOCATOR_PACKED "row_group"
+
+/* Bytes of the file that a block takes. */
+static inline uint64_t lb_blocks_bytes(const lb_blocks *b, uint64_t i)
+{
+    return b->packed ? b->compressed_size[i] : b->total_byte_size[i];
+}
 
 typedef struct lb_dialect {
     lb_str delimiter;
@@ -116,6 +126,10 @@ void lb_block_builder_free(lb_block_builder *b);
 
 /* Block that holds a row: index, or UINT64_MAX where none does. Binary search; safe on any contents. */
 uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row);
+
+/* Bytes worth reading at a time for rows `first` to `last`: from the first one's block to the end of the last one's, and a
+ * little more, which shows where that ends. 0: as many as else, for they are more than 256 KiB or not known. */
+size_t lb_blocks_chunk(const lb_blocks *blocks, uint64_t first, uint64_t last);
 
 /* Blocks in runs of LB_RUN_ROWS rows or LB_RUN_BYTES bytes, whichever is less, but of one block at least: so many are read by one
  * thread. The size of the first block tells how many those are. A batch of rows never crosses the border of two runs, so that

@@ -64,6 +64,7 @@ struct lb_format {
     const char *locator;           /* as column `locator` */
     const char *const *options;    /* read options it takes, ended by NULL */
     bool text;                     /* typed by looking at values; records have bytes of their own (raw) */
+    bool binary;                   /* … which follow one another without line ends */
     bool reads_as;                 /* scan reads a column as any type its text can be */
     bool reads_all;                /* survey gives every byte to the tap */
     const void *arg;               /* the handler's own: several formats may share functions */
@@ -123,6 +124,10 @@ struct lb_format {
 
     void (*close)(lb_reader *reader); /* NULL is fine */
 };
+
+/* What text formats have for `adapt`: where nothing but the types of columns changes, the blocks serve on. */
+lb_status lb_adapt_types(const lb_entry *known, const lb_read_options *options, lb_arena *arena, lb_entry *out,
+                         bool *done, lb_error *err);
 
 /* Structure options of a read against an entry's: may the entry's blocks serve it? */
 bool lb_dialect_serves(const lb_entry *entry, const lb_read_options *options);

@@ -15,20 +15,23 @@
 #define OPTIONS_MAX_HEADER_ROW 1048576 /* rows of a sheet */
 
 /* id, name, what stands for the value (NULL: a flag), help, structural, repeatable */
-#define OPTIONS(X)                                                                                                 \
-    X(delimiter, "delimiter", "D", "what separates fields: 1 to 4 bytes; \\t or tab is a tab", true, false)        \
-    X(quote, "quote", "C|none", "the quote character (default \")", true, false)                                   \
-    X(escape, "escape", "C|none", "the character that takes the next one literally (default none)", true, false)   \
-    X(header, "header", "true|false|N|none", "is the first record a header; in a workbook the header's row", true, \
-      false)                                                                                                       \
-    X(no_header, "no-header", NULL, "the first record is data", true, false)                                       \
-    X(encoding, "encoding", "NAME", "the text's encoding, by iconv's names (default UTF-8)", true, false)          \
-    X(ragged, "ragged", "error|null", "records of another length: refuse, or fill with nulls", true, false)        \
-    X(sheet, "sheet", "NAME|N", "sheet of a workbook, by name or number (not read yet)", true, false)              \
-    X(types, "types", "auto|proven|sample|text", "how columns get their types (default auto)", false, false)       \
-    X(all_text, "all-text", NULL, "every value as it stands, as --types text", false, false)                       \
-    X(null, "null", "TEXT", "a value that means null", false, true)                                                \
-    X(decimal, "decimal", NULL, "numbers with a point are decimals, not floats", false, false)                     \
+#define OPTIONS(X)                                                                                                   \
+    X(delimiter, "delimiter", "D", "what separates fields: 1 to 4 bytes; \\t or tab is a tab", true, false)          \
+    X(quote, "quote", "C|none", "the quote character (default \")", true, false)                                     \
+    X(escape, "escape", "C|none", "the character that takes the next one literally (default none)", true, false)     \
+    X(header, "header", "true|false|N|none", "is the first record a header; in a workbook the header's row", true,   \
+      false)                                                                                                         \
+    X(no_header, "no-header", NULL, "the first record is data", true, false)                                         \
+    X(encoding, "encoding", "NAME", "the text's encoding, by iconv's names (default UTF-8)", true, false)            \
+    X(ragged, "ragged", "error|null", "records of another length: refuse, or fill with nulls", true, false)          \
+    X(sheet, "sheet", "NAME|N", "sheet of a workbook, by name or number (not read yet)", true, false)                \
+    X(header_row, "header-row", NULL, "the first row, an array, names the places of the others (MessagePack)", true, \
+      false)                                                                                                         \
+    X(types, "types", "auto|proven|sample|text", "how columns get their types (default auto)", false, false)         \
+    X(all_text, "all-text", NULL, "every value as it stands, as --types text", false, false)                         \
+    X(null, "null", "TEXT", "a value that means null", false, true)                                                  \
+    X(decimal, "decimal", NULL, "numbers with a point are decimals, not floats", false, false)                       \
+    X(names, "names", "A,B,…", "columns of rows that are arrays, one a place (MessagePack)", false, false)           \
     X(column, "column", "NAME=TYPE", "declare the type of a column", false, true)
 
 #define OPTIONS_INFO(id, name, value, help, structural, repeatable) { name, value, help, structural, repeatable },
@@ -223,6 +226,24 @@ static lb_status options_set_sheet(lb_read_options *o, const char *value, lb_err
     return LB_OK;
 }
 
+static lb_status options_set_header_row(lb_read_options *o, const char *value, lb_error *err)
+{
+    bool first = true;
+    LB_TRY(options_flag("header-row", value, &first, err));
+    o->header_first = first;
+    o->set |= LB_OPT_HEADER_ROW;
+    return LB_OK;
+}
+
+static lb_status options_set_names(lb_read_options *o, const char *value, lb_error *err)
+{
+    if (value[0] == '\0')
+        return options_refuse("names", "names with commas between", value, err);
+    LB_TRY(options_keep(o, value, &o->names, err));
+    o->value_set |= LB_VAL_NAMES;
+    return LB_OK;
+}
+
 static const char *const options_type_modes[] = {
     [LB_TYPES_AUTO] = "auto", [LB_TYPES_PROVEN] = "proven", [LB_TYPES_SAMPLE] = "sample", [LB_TYPES_TEXT] = "text"
 };
@@ -342,8 +363,8 @@ static lb_status options_unknown(const char *name, lb_error *err)
     if (near != NULL)
         lb_fail_hint(err, "did you mean --%s?", near);
     else
-        lb_fail_hint(err, "read options: delimiter, quote, escape, header, no-header, encoding, ragged, sheet, types, "
-                          "all-text, null, decimal, column");
+        lb_fail_hint(err, "read options: delimiter, quote, escape, header, no-header, encoding, ragged, sheet, "
+                          "header-row, types, all-text, null, decimal, names, column");
     return LB_USAGE;
 }
 
@@ -457,12 +478,19 @@ static json_t *options_json_value(const lb_read_options *o, int option, bool *se
     static const struct {
         unsigned structural, value;
     } bits[OPTION_COUNT] = {
-        [OPTION_delimiter] = { LB_OPT_DELIMITER, 0 }, [OPTION_quote] = { LB_OPT_QUOTE, 0 },
-        [OPTION_escape] = { LB_OPT_ESCAPE, 0 },       [OPTION_header] = { LB_OPT_HEADER, 0 },
-        [OPTION_encoding] = { LB_OPT_ENCODING, 0 },   [OPTION_ragged] = { LB_OPT_RAGGED, 0 },
-        [OPTION_sheet] = { LB_OPT_SHEET, 0 },         [OPTION_types] = { 0, LB_VAL_TYPES },
-        [OPTION_null] = { 0, LB_VAL_NULL },           [OPTION_decimal] = { 0, LB_VAL_DECIMAL },
+        [OPTION_delimiter] = { LB_OPT_DELIMITER, 0 },
+        [OPTION_quote] = { LB_OPT_QUOTE, 0 },
+        [OPTION_escape] = { LB_OPT_ESCAPE, 0 },
+        [OPTION_header] = { LB_OPT_HEADER, 0 },
+        [OPTION_encoding] = { LB_OPT_ENCODING, 0 },
+        [OPTION_ragged] = { LB_OPT_RAGGED, 0 },
+        [OPTION_sheet] = { LB_OPT_SHEET, 0 },
+        [OPTION_types] = { 0, LB_VAL_TYPES },
+        [OPTION_null] = { 0, LB_VAL_NULL },
+        [OPTION_decimal] = { 0, LB_VAL_DECIMAL },
         [OPTION_column] = { 0, LB_VAL_COLUMN },
+        [OPTION_names] = { 0, LB_VAL_NAMES },
+        [OPTION_header_row] = { LB_OPT_HEADER_ROW, 0 },
     };
     *set = (o->set & bits[option].structural) != 0 || (o->value_set & bits[option].value) != 0;
     if (!*set)
@@ -482,6 +510,10 @@ static json_t *options_json_value(const lb_read_options *o, int option, bool *se
         return json_string(o->ragged_null ? "null" : "error");
     case OPTION_sheet:
         return json_string(o->sheet);
+    case OPTION_header_row:
+        return json_boolean(o->header_first);
+    case OPTION_names:
+        return json_string(o->names);
     case OPTION_types:
         return json_string(options_type_modes[o->types]);
     case OPTION_null:
@@ -602,6 +634,8 @@ static lb_status options_merge_structural(lb_read_options *o, const lb_read_opti
         o->ragged_null = over->ragged_null;
     if ((over->set & LB_OPT_SHEET) != 0)
         LB_TRY(options_keep(o, over->sheet, &o->sheet, err));
+    if ((over->set & LB_OPT_HEADER_ROW) != 0)
+        o->header_first = over->header_first;
     o->set |= over->set;
     return LB_OK;
 }
@@ -615,10 +649,12 @@ static lb_status options_merge_values(lb_read_options *o, const lb_read_options 
     if ((over->value_set & LB_VAL_TYPES) != 0 && over->types == LB_TYPES_TEXT) {
         o->n_columns = o->n_nulls = 0;
         o->decimal = false;
-        o->value_set = 0;
+        o->value_set &= (unsigned)LB_VAL_NAMES; /* which say what a column is, not what its values are */
     }
     if ((over->value_set & LB_VAL_DECIMAL) != 0)
         o->decimal = over->decimal;
+    if ((over->value_set & LB_VAL_NAMES) != 0)
+        LB_TRY(options_keep(o, over->names, &o->names, err));
     if ((over->value_set & LB_VAL_NULL) != 0)
         o->n_nulls = 0;
     for (size_t i = 0; i < over->n_nulls; i++)

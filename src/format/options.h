@@ -17,7 +17,8 @@ enum { /* which structural options are set */
        LB_OPT_HEADER = 8,
        LB_OPT_ENCODING = 16,
        LB_OPT_RAGGED = 32,
-       LB_OPT_SHEET = 64
+       LB_OPT_SHEET = 64,
+       LB_OPT_HEADER_ROW = 128
 };
 
 struct lb_read_options {
@@ -30,6 +31,7 @@ struct lb_read_options {
     const char *encoding;
     bool ragged_null;
     const char *sheet; /* name or number */
+    bool header_first; /* MessagePack: the first row, an array, names the places of the others */
 
     unsigned value_set; /* any value option given (LB_VAL_…) */
     lb_type_mode types;
@@ -38,9 +40,11 @@ struct lb_read_options {
     const char **nulls;
     size_t n_columns, cap_columns;
     lb_column_decl *columns;
+    const char
+        *names; /* of the places of rows that are arrays, with commas between; `\,` and `\\` in a name; NULL: none */
 };
 
-enum { LB_VAL_TYPES = 1, LB_VAL_DECIMAL = 2, LB_VAL_NULL = 4, LB_VAL_COLUMN = 8 };
+enum { LB_VAL_TYPES = 1, LB_VAL_DECIMAL = 2, LB_VAL_NULL = 4, LB_VAL_COLUMN = 8, LB_VAL_NAMES = 16 };
 
 /* Copy of `from` (may be NULL: none set), and of `over` on top of it: what it sets wins. */
 lb_status lb_read_options_merge(const lb_read_options *from, const lb_read_options *over, lb_read_options **out,

@@ -105,13 +105,27 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
     return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
 }
 
+/* Records may be longer than what is at hand at first. */
+static void part_guess(const parts *all, lb_portion *p)
+{
+    for (;;) {
+        p->from = all->work->guess(all->user, p);
+        if (p->from != LB_PORTION_UNKNOWN || p->filled >= p->size)
+            return;
+        if (!lb_portion_fill(p, LB_MIN(p->size, p->filled * 4)))
+            return;
+    }
+}
+
 static bool part_walk(const parts *all, lb_portion *p)
 {
     p->rows = p->lines = 0;
     p->to = p->last_after = p->from;
     if (p->from == LB_PORTION_UNKNOWN)
         return false;
-    return p->from >= p->size ? lb_portion_fill(p, p->size) : all->work->walk(all->user, p);
+    if (p->from >= p->size)
+        return lb_portion_fill(p, p->size);
+    return (p->from < p->filled || lb_portion_fill(p, p->from + 1)) && all->work->walk(all->user, p);
 }
 
 /* ---------------------------------------------------------------- placing */
@@ -121,9 +135,14 @@ static bool part_walk(const parts *all, lb_portion *p)
 static bool parts_place(parts *all, parts_slot *slot)
 {
     lb_portion *p = &slot->part;
-    size_t at = (size_t)LB_MIN(all->behind.offset - p->at, (uint64_t)p->filled),
-           from = lb_portion_pass_breaks(p, at, p->filled);
+    const uint64_t begin = all->behind.offset - p->at;
+    size_t at = (size_t)LB_MIN(begin, (uint64_t)p->filled), from = lb_portion_pass_breaks(p, at, p->filled);
 
+    /* The first walk went astray before it came so far: the next one begins where there are blank lines at the worst. */
+    if (begin >= p->filled && begin < p->size && (p->from != begin || !slot->odd)) {
+        p->from = (size_t)begin;
+        return false;
+    }
     if (from == LB_PORTION_UNKNOWN) {
         slot->odd = true;
         return true;
@@ -259,7 +278,7 @@ static bool parts_try_walk(parts *all)
         slot->state = PART_DONE;
         return true;
     }
-    PARTS_UNLOCKED(all, slot->part.from = all->work->guess(all->user, &slot->part));
+    PARTS_UNLOCKED(all, part_guess(all, &slot->part));
     parts_walk(all, slot);
     return true;
 }
@@ -274,7 +293,7 @@ static void parts_work(lb_crew *crew, void *user)
         if (parts_try_join(all) || parts_try_again(all) || parts_try_values(all) || parts_try_walk(all))
             pthread_cond_broadcast(&all->turn);
         else
-            pthread_cond_wait(&all->turn, &all->lock);
+            lb_wait(all->cx, &all->turn, &all->lock);
     }
     pthread_cond_broadcast(&all->turn);
     pthread_mutex_unlock(&all->lock);

@@ -19,7 +19,7 @@
 #include "io/store.h"
 #include "io/text.h"
 
-/* Bytes looked at for a guess are at hand before it is asked for. */
+/* So many bytes of the part are at hand when a guess is asked for first. */
 #define LB_PORTION_GUESS_BYTES ((size_t)64 << 10)
 #define LB_PORTION_UNKNOWN SIZE_MAX
 
@@ -61,7 +61,8 @@ typedef struct lb_portions_work {
     lb_status (*open)(void *user, lb_portion *p, lb_error *err);
     void (*close)(void *user, lb_portion *p);
 
-    /* Where the part's first record is likely to begin; LB_PORTION_UNKNOWN: cannot tell. */
+    /* Where the part's first record is likely to begin, by the bytes that are at hand; LB_PORTION_UNKNOWN: cannot tell, and
+     * is asked again with four times as many, up to the whole part. */
     size_t (*guess)(void *user, const lb_portion *p);
 
     /* Walk the records that begin in the part, from `from` on: sets to, last_after, rows, lines, and reads on as needed. All text

@@ -86,7 +86,7 @@ static void *ahead_work_on(void *arg)
     pthread_mutex_lock(&a->lock);
     while (!a->ended)
         if (!ahead_step(a) && !a->ended)
-            pthread_cond_wait(&a->turn, &a->lock);
+            lb_wait(a->cx, &a->turn, &a->lock);
     pthread_mutex_unlock(&a->lock);
     return NULL;
 }
@@ -101,7 +101,7 @@ static lb_status ahead_take(ahead *a, struct ArrowArray *out, lb_error *err)
             return LB_OK;
         while (!run->done)
             if (!ahead_step(a))
-                pthread_cond_wait(&a->turn, &a->lock);
+                lb_wait(a->cx, &a->turn, &a->lock);
         if (run->given < run->n_batches) {
             ArrowArrayMove(&run->batches[run->given++], out);
             return LB_OK;
@@ -138,7 +138,7 @@ static void ahead_close(void *state)
     pthread_cond_broadcast(&a->turn);
     pthread_mutex_unlock(&a->lock);
     for (size_t i = 0; i < a->n_threads; i++) {
-        pthread_join(a->threads[i], NULL);
+        lb_join(a->cx, a->threads[i]);
         lb_thread_give(a->cx);
     }
     for (size_t i = 0; a->runs != NULL && i < a->n_runs; i++) {

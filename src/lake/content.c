@@ -148,7 +148,7 @@ static lb_status content_starts(const lb_entry *e, lb_store *store, bool *differ
     if (b->start_hash == NULL || b->first_byte == NULL || e->container.size != 0)
         return LB_OK;
     for (uint64_t i = 0; i < b->count && !*differs; i += step) {
-        size_t want = (size_t)LB_MIN(b->total_byte_size[i], (uint64_t)sizeof bytes), got;
+        size_t want = (size_t)LB_MIN(lb_blocks_bytes(b, i), (uint64_t)sizeof bytes), got;
         if (b->first_byte[i] > store->size || want > store->size - b->first_byte[i])
             break;
         LB_TRY(lb_store_read(store, b->first_byte[i], bytes, want, &got, err));

@@ -144,7 +144,7 @@ static void compare_damaged_rows(const lb_entry *e, lb_damage *damage)
     damage->first_row = damage->rows = -1;
     for (uint64_t i = 0; b->first_byte != NULL && i < b->count; i++) {
         if (b->first_byte[i] >= damage->first_byte + damage->length ||
-            b->first_byte[i] + b->total_byte_size[i] <= damage->first_byte)
+            b->first_byte[i] + lb_blocks_bytes(b, i) <= damage->first_byte)
             continue;
         first = LB_MIN(first, b->first_row[i]);
         end = LB_MAX(end, b->first_row[i] + b->row_count[i]);

@@ -15,7 +15,7 @@ static void explain_blocks(const lb_blocks *blocks, uint64_t from, uint64_t to, 
     if (blocks->first_byte == NULL)
         return;
     out->first_byte = (int64_t)blocks->first_byte[first];
-    out->bytes = (int64_t)(blocks->first_byte[last] + blocks->total_byte_size[last] - blocks->first_byte[first]);
+    out->bytes = (int64_t)(blocks->first_byte[last] + lb_blocks_bytes(blocks, last) - blocks->first_byte[first]);
 }
 
 /* How much is decompressed before the range: from the last restart point before it. */

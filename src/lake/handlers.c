@@ -6,14 +6,22 @@
 
 #include "base/path.h"
 #include "codec/unpack.h"
+#include "format/arrow/arrow_handlers.h"
+#include "format/avro/avro_handlers.h"
 #include "format/delimited/delimited_handlers.h"
+#include "format/foreign/foreign_handlers.h"
 #include "format/json/json_handlers.h"
+#include "format/msgpack/msgpack_handlers.h"
+#include "format/orc/orc_handlers.h"
+#include "format/parquet/parquet_handlers.h"
 #include "format/xlsx/xlsx_handlers.h"
 #include "lance/lance_format.h"
 
-static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv,   &lb_format_psv,
-                                             &lb_format_txt,    &lb_format_json,  &lb_format_jsonl,
-                                             &lb_format_ndjson, &lb_format_lance, &lb_format_xlsx };
+static const lb_format *const handlers[] = {
+    &lb_format_csv,   &lb_format_tsv,    &lb_format_psv,     &lb_format_txt,   &lb_format_json,
+    &lb_format_jsonl, &lb_format_ndjson, &lb_format_parquet, &lb_format_arrow, &lb_format_arrow_stream,
+    &lb_format_avro,  &lb_format_orc,    &lb_format_msgpack, &lb_format_xlsx,  &lb_format_lance,
+};
 
 #define HANDLERS_HEAD 512
 #define HANDLERS_TAIL 16
@@ -22,6 +30,7 @@ static const lb_format *const handlers[] = { &lb_format_csv,    &lb_format_tsv, 
 typedef struct registered_handler {
     struct registered_handler *next;
     lb_format *format;
+    void (*free)(lb_format *format);
     bool active;
 } registered_handler;
 
@@ -34,7 +43,7 @@ static void registry_free(struct lb_registry *registry)
     while (registry->first != NULL) {
         registered_handler *h = registry->first;
         registry->first = h->next;
-        free(h->format);
+        h->free(h->format);
         free(h);
     }
     free(registry);
@@ -106,6 +115,7 @@ static const struct {
     { "Feather V1", "FEA1", "FEA1", 4, 4 },
     { "a ZIP archive", "PK\x03\x04", "", 4, 0 },
     { "Avro", "Obj\x01", "", 4, 0 },
+    { "ORC", "ORC", "", 3, 0 },
     { "gzip", "\x1F\x8B\x08", "", 3, 0 },
     { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0 },
     { "bzip2", "BZh", "", 3, 0 },
@@ -117,7 +127,8 @@ static const struct {
     { "an old workbook (.xls)", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", 8, 0 },
 };
 
-/* Name of the format that the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow. */
+/* Name of the format that the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow; so is
+ * ORC's, which stands once more before the last byte. */
 static const char *handlers_magic(const lb_peek *peek)
 {
     for (size_t i = 0; i < LB_COUNT_OF(magics); i++) {
@@ -128,6 +139,9 @@ static const char *handlers_magic(const lb_peek *peek)
             continue;
         if (magics[i].head[0] == 'B' && (peek->head_size < 10 || memcmp(peek->head + 4, "1AY&SY", 6) != 0))
             continue;
+        if (magics[i].head_size == 3 && magics[i].head[0] == 'O' &&
+            (peek->tail_size < 4 || memcmp(peek->tail + peek->tail_size - 4, "ORC", 3) != 0))
+            continue;
         return magics[i].name;
     }
     return NULL;
@@ -137,9 +151,8 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "parquet", "Parquet" }, { "pq", "Parquet" },       { "feather", "Feather" },     { "arrow", "Arrow IPC" },
-    { "ipc", "Arrow IPC" },   { "arrows", "Arrow IPC" }, { "xls", "Excel 97-2003" },   { "xlsb", "binary Excel" },
-    { "avro", "Avro" },       { "orc", "ORC" },          { "msgpack", "MessagePack" },
+    { "xls", "Excel 97-2003" },
+    { "xlsb", "binary Excel" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)
@@ -253,10 +266,13 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
         unsigned structural, value;
         const char *name;
     } known[] = {
-        { LB_OPT_DELIMITER, 0, "delimiter" }, { LB_OPT_QUOTE, 0, "quote" },       { LB_OPT_ESCAPE, 0, "escape" },
-        { LB_OPT_HEADER, 0, "header" },       { LB_OPT_ENCODING, 0, "encoding" }, { LB_OPT_RAGGED, 0, "ragged" },
-        { LB_OPT_SHEET, 0, "sheet" },         { 0, LB_VAL_TYPES, "types" },       { 0, LB_VAL_DECIMAL, "decimal" },
-        { 0, LB_VAL_NULL, "null" },           { 0, LB_VAL_COLUMN, "column" },
+        { LB_OPT_DELIMITER, 0, "delimiter" },   { LB_OPT_QUOTE, 0, "quote" },
+        { LB_OPT_ESCAPE, 0, "escape" },         { LB_OPT_HEADER, 0, "header" },
+        { LB_OPT_ENCODING, 0, "encoding" },     { LB_OPT_RAGGED, 0, "ragged" },
+        { LB_OPT_SHEET, 0, "sheet" },           { 0, LB_VAL_TYPES, "types" },
+        { 0, LB_VAL_DECIMAL, "decimal" },       { 0, LB_VAL_NULL, "null" },
+        { 0, LB_VAL_COLUMN, "column" },         { 0, LB_VAL_NAMES, "names" },
+        { LB_OPT_HEADER_ROW, 0, "header-row" },
     };
 
     for (size_t i = 0; o != NULL && i < LB_COUNT_OF(known); i++) {
@@ -272,53 +288,85 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
 
 /* ---------------------------------------------------------------- the public registry */
 
-static lb_status registry_check(const char *ext, const char *delimiter, lb_error *err)
+#define REGISTRY_EXTENSION 33
+
+/* The extension as it is kept: without a dot, in lower case. */
+static lb_status registry_extension(const char *ext, char *out, lb_error *err)
 {
-    if (ext[0] == '\0' || strlen(ext) > 32 || strpbrk(ext, "/.") != NULL)
+    ext += ext[0] == '.';
+    if (ext[0] == '\0' || strlen(ext) >= REGISTRY_EXTENSION || strpbrk(ext, "/.") != NULL)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%.40s' is no extension: give the letters after the last dot", ext);
-    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE,
-                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"",
-                       delimiter);
+    for (size_t i = 0; i <= strlen(ext); i++)
+        out[i] = ext[i] >= 'A' && ext[i] <= 'Z' ? (char)(ext[i] - 'A' + 'a') : ext[i];
     return LB_OK;
+}
+
+/* Put a handler before those of its extension; takes `format`, also on error. */
+static lb_status registry_add(lb_context *cx, const char *ext, lb_format *format, void (*free_format)(lb_format *),
+                              lb_error *err)
+{
+    registered_handler *h = calloc(1, sizeof *h);
+
+    pthread_mutex_lock(&cx->registry_lock);
+    if (cx->registry == NULL)
+        cx->registry = calloc(1, sizeof *cx->registry);
+    bool added = h != NULL && cx->registry != NULL;
+    if (added) {
+        cx->registry_free = registry_free;
+        registered_handler *old = registry_find(cx, lb_str_of(ext));
+        if (old != NULL)
+            old->active = false;
+        *h = (registered_handler){ cx->registry->first, format, free_format, true };
+        cx->registry->first = h;
+    }
+    pthread_mutex_unlock(&cx->registry_lock);
+    if (added)
+        return LB_OK;
+    free_format(format);
+    free(h);
+    return lb_fail_nomem(err);
+}
+
+static void registry_free_delimited(lb_format *format)
+{
+    free(format);
 }
 
 lb_status lb_register_delimited(lb_context *cx, const char *ext, const char *delimiter, bool has_header, lb_error *err)
 {
-    char lower[33];
+    char lower[REGISTRY_EXTENSION];
+    lb_format *format = NULL;
 
     lb_error_clear(err);
-    ext += ext[0] == '.';
-    LB_TRY(registry_check(ext, delimiter, err));
-    for (size_t i = 0; i <= strlen(ext); i++)
-        lower[i] = ext[i] >= 'A' && ext[i] <= 'Z' ? (char)(ext[i] - 'A' + 'a') : ext[i];
-    registered_handler *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        return lb_fail_nomem(err);
-    lb_status status = lb_delimited_register(lower, delimiter[0], has_header, &h->format, err);
-    if (status != LB_OK) {
-        free(h);
-        return status;
-    }
-    h->active = true;
-    pthread_mutex_lock(&cx->registry_lock);
-    if (cx->registry == NULL)
-        cx->registry = calloc(1, sizeof *cx->registry);
-    if (cx->registry != NULL) {
-        cx->registry_free = registry_free;
-        registered_handler *old = registry_find(cx, lb_str_of(lower));
-        if (old != NULL)
-            old->active = false;
-        h->next = cx->registry->first;
-        cx->registry->first = h;
-        h = NULL;
-    }
-    pthread_mutex_unlock(&cx->registry_lock);
-    if (h == NULL)
-        return LB_OK;
-    free(h->format);
-    free(h);
-    return lb_fail_nomem(err);
+    LB_TRY(registry_extension(ext, lower, err));
+    if (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE,
+                       "a registered delimiter is one byte and neither a quote nor a line end, not \"%.10s\"",
+                       delimiter);
+    LB_TRY(lb_delimited_register(lower, delimiter[0], has_header, &format, err));
+    return registry_add(cx, lower, format, registry_free_delimited, err);
+}
+
+static lb_status register_stream(lb_context *cx, const char *ext, lb_open_stream_fn open, void *user,
+                                 void (*release)(void *user), lb_format **format, lb_error *err)
+{
+    char lower[REGISTRY_EXTENSION];
+
+    LB_TRY(registry_extension(ext, lower, err));
+    LB_TRY(lb_foreign_register(lower, open, user, release, format, err));
+    return registry_add(cx, lower, *format, lb_foreign_free, err);
+}
+
+lb_status lb_register_stream(lb_context *cx, const char *ext, lb_open_stream_fn open, void *user,
+                             void (*release)(void *user), lb_error *err)
+{
+    lb_format *format = NULL;
+
+    lb_error_clear(err);
+    lb_status status = register_stream(cx, ext, open, user, release, &format, err);
+    if (status != LB_OK && format == NULL && release != NULL)
+        release(user);
+    return status;
 }
 
 bool lb_unregister_format(lb_context *cx, const char *ext)

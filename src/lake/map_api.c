@@ -442,6 +442,15 @@ lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_c
 
 /* ---------------------------------------------------------------- locating */
 
+static lb_status locate_packed(const lb_map *map, lb_map_cell c, lb_blocks *b, lb_error *err)
+{
+    lb_str locator;
+
+    LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_LOCATOR, c.row, &locator, err));
+    b->packed = lb_str_is(locator, LB_LOCATOR_PACKED);
+    return LB_OK;
+}
+
 /* The block that holds a row. One search; the order of the blocks is not checked here, but what is given holds the
  * row. */
 static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb_place *out, lb_error *err)
@@ -450,12 +459,14 @@ static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb
     lb_arena arena;
     lb_arena_init(&arena, NULL);
     lb_status status = lb_map_view_blocks(map, c, &arena, &b, err);
+    if (status == LB_OK && b.count != 0 && map->extended)
+        status = locate_packed(map, c, &b, err);
     uint64_t i = status == LB_OK ? lb_blocks_find(&b, row) : UINT64_MAX;
     if (status == LB_OK && i == UINT64_MAX && b.count > 0 && map->extended)
         status = lb_map_fail(map, err, "no block of the entry holds row %llu", (unsigned long long)row);
     if (i != UINT64_MAX) {
         uint64_t bit = b.page_indexed_bit + i;
-        uint64_t known = b.first_byte == NULL ? 0 : b.first_byte[i] | b.total_byte_size[i];
+        uint64_t known = b.first_byte == NULL ? 0 : b.first_byte[i] | lb_blocks_bytes(&b, i);
         if ((known | b.first_row[i] | b.row_count[i] | (b.first_line == NULL ? 0 : b.first_line[i])) > INT64_MAX)
             status = lb_map_fail(map, err, "a block lies where none can");
         out->block = (int64_t)i;
@@ -463,7 +474,7 @@ static lb_status locate_block(const lb_map *map, lb_map_cell c, uint64_t row, lb
         out->block_first_row = (int64_t)b.first_row[i];
         out->block_rows = (int64_t)b.row_count[i];
         out->block_first_byte = b.first_byte == NULL ? -1 : (int64_t)b.first_byte[i];
-        out->block_bytes = b.first_byte == NULL ? -1 : (int64_t)b.total_byte_size[i];
+        out->block_bytes = b.first_byte == NULL ? -1 : (int64_t)lb_blocks_bytes(&b, i);
         out->block_first_line = b.first_line == NULL ? -1 : (int64_t)b.first_line[i];
         out->page_indexed = b.page_indexed != NULL && (b.page_indexed[bit / 8] >> (bit % 8) & 1) != 0;
     }

@@ -1,160 +1,48 @@
 /* The Arrow IPC file of a map, read in place: footer, schema and batch headers are flatbuffers, walked here with
- * every position checked. A general flatbuffers verifier is not used since one table may be referred to many times:
- * a footer of a kilobyte can describe more fields than there are atoms, and a verifier visits each. Here the number
- * of fields visited is capped, and nothing but the fields of map_schema.h is kept. */
+ * every position checked. The number of fields visited is capped, and nothing but the fields of map_schema.h is
+ * kept. */
 #include <stdlib.h>
 
 #include "base/number.h"
 #include "lake/map_private.h"
+#include "wire/arrow_ids.h"
+#include "wire/flat_table.h"
 
-#define MAGIC "ARROW1"
-#define MAGIC_SIZE 6
 #define MAX_FIELDS 4096 /* of a map's schema, nested ones counted; ours has about 100 */
 #define MAX_DEPTH 32
 #define MAX_METADATA 1024 /* pairs */
-#define BLOCK_SIZE 24     /* struct Block: offset i64, metadata length i32, 4 bytes, body length i64 */
-
-/* A flatbuffer. Positions count from its beginning; 0 is never a table's or a vector's position. */
-typedef struct flat {
-    const uint8_t *at;
-    uint64_t size;
-    bool bad; /* sticky */
-} flat;
-
-static uint64_t flat_read(flat *f, uint64_t pos, unsigned width)
-{
-    uint64_t v = 0;
-    if (f->bad || pos > f->size || f->size - pos < width) {
-        f->bad = true;
-        return 0;
-    }
-    memcpy(&v, f->at + pos, width);
-    return v;
-}
-
-static int32_t flat_i32(flat *f, uint64_t pos)
-{
-    return (int32_t)(uint32_t)flat_read(f, pos, 4);
-}
-
-static uint64_t flat_follow(flat *f, uint64_t pos)
-{
-    uint64_t ref = flat_read(f, pos, 4);
-    if (ref == 0 || ref > f->size)
-        f->bad = true;
-    return f->bad ? 0 : pos + ref;
-}
-
-/* Position of field `id` of a table; 0: not set. */
-static uint64_t flat_field(flat *f, uint64_t table, unsigned id)
-{
-    int64_t vtable = (int64_t)table - flat_i32(f, table);
-    if (f->bad || vtable < 0) {
-        f->bad = true;
-        return 0;
-    }
-    uint64_t size = flat_read(f, (uint64_t)vtable, 2), slot = 4 + 2 * (uint64_t)id;
-    if (f->bad || slot + 2 > size)
-        return 0;
-    uint64_t offset = flat_read(f, (uint64_t)vtable + slot, 2);
-    return offset == 0 ? 0 : table + offset;
-}
-
-static uint64_t flat_scalar(flat *f, uint64_t table, unsigned id, unsigned width)
-{
-    uint64_t pos = flat_field(f, table, id);
-    return pos == 0 ? 0 : flat_read(f, pos, width);
-}
-
-static uint64_t flat_table(flat *f, uint64_t table, unsigned id)
-{
-    uint64_t pos = flat_field(f, table, id);
-    return pos == 0 ? 0 : flat_follow(f, pos);
-}
-
-/* Position of a vector's first item, and how many there are; all lie inside. */
-static uint64_t flat_vector(flat *f, uint64_t table, unsigned id, unsigned width, uint64_t *count)
-{
-    uint64_t pos = flat_table(f, table, id);
-    *count = 0;
-    if (pos == 0)
-        return 0;
-    uint64_t n = flat_read(f, pos, 4);
-    if (f->bad || n > (f->size - pos - 4) / width) {
-        f->bad = true;
-        return 0;
-    }
-    *count = n;
-    return pos + 4;
-}
-
-static lb_str flat_string(flat *f, uint64_t table, unsigned id)
-{
-    uint64_t n, pos = flat_vector(f, table, id, 1, &n);
-    return pos == 0 ? (lb_str){ "", 0 } : (lb_str){ (const char *)f->at + pos, (size_t)n };
-}
 
 /* ---------------------------------------------------------------- the schema */
 
-enum { /* type_type of a Field */
-       FLAT_NULL = 1,
-       FLAT_INT,
-       FLAT_FLOAT,
-       FLAT_BINARY,
-       FLAT_UTF8,
-       FLAT_BOOL,
-       FLAT_DECIMAL,
-       FLAT_DATE,
-       FLAT_TIME,
-       FLAT_TIMESTAMP,
-       FLAT_INTERVAL,
-       FLAT_LIST,
-       FLAT_STRUCT,
-       FLAT_UNION,
-       FLAT_FIXED_BINARY,
-       FLAT_FIXED_LIST,
-       FLAT_MAP,
-       FLAT_DURATION,
-       FLAT_LARGE_BINARY,
-       FLAT_LARGE_UTF8,
-       FLAT_LARGE_LIST,
-       FLAT_RUN_END,
-       FLAT_BINARY_VIEW,
-       FLAT_UTF8_VIEW,
-       FLAT_LIST_VIEW,
-       FLAT_LARGE_LIST_VIEW,
-       FLAT_TYPES
-};
-
 /* Buffers of each type; -1: not of a fixed number, or unknown. */
-static const int8_t flat_buffers[FLAT_TYPES] = {
+static const int8_t flat_buffers[LB_IPC_TYPES] = {
     [0] = -1,
-    [FLAT_NULL] = 0,
-    [FLAT_INT] = 2,
-    [FLAT_FLOAT] = 2,
-    [FLAT_BINARY] = 3,
-    [FLAT_UTF8] = 3,
-    [FLAT_BOOL] = 2,
-    [FLAT_DECIMAL] = 2,
-    [FLAT_DATE] = 2,
-    [FLAT_TIME] = 2,
-    [FLAT_TIMESTAMP] = 2,
-    [FLAT_INTERVAL] = 2,
-    [FLAT_LIST] = 2,
-    [FLAT_STRUCT] = 1,
-    [FLAT_UNION] = -1,
-    [FLAT_FIXED_BINARY] = 2,
-    [FLAT_FIXED_LIST] = 1,
-    [FLAT_MAP] = 2,
-    [FLAT_DURATION] = 2,
-    [FLAT_LARGE_BINARY] = 3,
-    [FLAT_LARGE_UTF8] = 3,
-    [FLAT_LARGE_LIST] = 2,
-    [FLAT_RUN_END] = 0,
-    [FLAT_BINARY_VIEW] = -1,
-    [FLAT_UTF8_VIEW] = -1,
-    [FLAT_LIST_VIEW] = 3,
-    [FLAT_LARGE_LIST_VIEW] = 3,
+    [LB_IPC_NULL] = 0,
+    [LB_IPC_INT] = 2,
+    [LB_IPC_FLOAT] = 2,
+    [LB_IPC_BINARY] = 3,
+    [LB_IPC_UTF8] = 3,
+    [LB_IPC_BOOL] = 2,
+    [LB_IPC_DECIMAL] = 2,
+    [LB_IPC_DATE] = 2,
+    [LB_IPC_TIME] = 2,
+    [LB_IPC_TIMESTAMP] = 2,
+    [LB_IPC_INTERVAL] = 2,
+    [LB_IPC_LIST] = 2,
+    [LB_IPC_STRUCT] = 1,
+    [LB_IPC_UNION] = -1,
+    [LB_IPC_FIXED_BINARY] = 2,
+    [LB_IPC_FIXED_LIST] = 1,
+    [LB_IPC_MAP] = 2,
+    [LB_IPC_DURATION] = 2,
+    [LB_IPC_LARGE_BINARY] = 3,
+    [LB_IPC_LARGE_UTF8] = 3,
+    [LB_IPC_LARGE_LIST] = 2,
+    [LB_IPC_RUN_END] = 0,
+    [LB_IPC_BINARY_VIEW] = -1,
+    [LB_IPC_UTF8_VIEW] = -1,
+    [LB_IPC_LIST_VIEW] = 3,
+    [LB_IPC_LARGE_LIST_VIEW] = 3,
 };
 
 /* The file's fields while its schema is read. */
@@ -165,38 +53,38 @@ typedef struct plan {
     unsigned n_columns;
 } plan;
 
-static bool flat_is(flat *f, uint64_t field, unsigned kind, lb_map_type want)
+static bool flat_is(lb_flat *f, uint64_t field, unsigned kind, lb_map_type want)
 {
-    uint64_t type = flat_table(f, field, 3);
-    unsigned bits = type == 0 ? 0 : (unsigned)flat_scalar(f, type, 0, kind == FLAT_FLOAT ? 2 : 4);
-    bool is_signed = kind == FLAT_INT && type != 0 && flat_scalar(f, type, 1, 1) != 0;
+    uint64_t type = lb_flat_table(f, field, 3);
+    unsigned bits = type == 0 ? 0 : (unsigned)lb_flat_scalar(f, type, 0, kind == LB_IPC_FLOAT ? 2 : 4);
+    bool is_signed = kind == LB_IPC_INT && type != 0 && lb_flat_scalar(f, type, 1, 1) != 0;
     switch (want) {
     case LB_MAP_UTF8:
-        return kind == FLAT_UTF8;
+        return kind == LB_IPC_UTF8;
     case LB_MAP_BINARY:
-        return kind == FLAT_BINARY;
+        return kind == LB_IPC_BINARY;
     case LB_MAP_BOOL:
-        return kind == FLAT_BOOL;
+        return kind == LB_IPC_BOOL;
     case LB_MAP_U8:
-        return kind == FLAT_INT && bits == 8 && !is_signed;
+        return kind == LB_IPC_INT && bits == 8 && !is_signed;
     case LB_MAP_U32:
-        return kind == FLAT_INT && bits == 32 && !is_signed;
+        return kind == LB_IPC_INT && bits == 32 && !is_signed;
     case LB_MAP_U64:
-        return kind == FLAT_INT && bits == 64 && !is_signed;
+        return kind == LB_IPC_INT && bits == 64 && !is_signed;
     case LB_MAP_I32:
-        return kind == FLAT_INT && bits == 32 && is_signed;
+        return kind == LB_IPC_INT && bits == 32 && is_signed;
     case LB_MAP_I64:
-        return kind == FLAT_INT && bits == 64 && is_signed;
+        return kind == LB_IPC_INT && bits == 64 && is_signed;
     case LB_MAP_F64:
-        return kind == FLAT_FLOAT && bits == 2;
+        return kind == LB_IPC_FLOAT && bits == 2;
     case LB_MAP_FIXED16:
-        return kind == FLAT_FIXED_BINARY && bits == 16;
+        return kind == LB_IPC_FIXED_BINARY && bits == 16;
     case LB_MAP_FIXED32:
-        return kind == FLAT_FIXED_BINARY && bits == 32;
+        return kind == LB_IPC_FIXED_BINARY && bits == 32;
     case LB_MAP_STRUCT:
-        return kind == FLAT_STRUCT;
+        return kind == LB_IPC_STRUCT;
     case LB_MAP_LIST:
-        return kind == FLAT_LIST;
+        return kind == LB_IPC_LIST;
     }
     return false;
 }
@@ -214,20 +102,20 @@ static int plan_find(const plan *p, int parent, lb_str name)
     return -1;
 }
 
-static lb_status plan_field(lb_map *map, flat *f, uint64_t field, int id, int parent, unsigned depth, plan *p,
+static lb_status plan_field(lb_map *map, lb_flat *f, uint64_t field, int id, int parent, unsigned depth, plan *p,
                             lb_error *err)
 {
-    unsigned kind = (unsigned)flat_scalar(f, field, 2, 1);
-    lb_str name = flat_string(f, field, 0);
+    unsigned kind = (unsigned)lb_flat_scalar(f, field, 2, 1);
+    lb_str name = lb_flat_string(f, field, 0);
     char shown[80];
     lb_copy_text(shown, sizeof shown, name.at, name.size);
     if (p->n == MAX_FIELDS || depth > MAX_DEPTH)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "its schema has too many fields");
     if (f->bad)
         return lb_map_fail(map, err, "its schema is damaged");
-    if (flat_field(f, field, 4) != 0)
+    if (lb_flat_field(f, field, 4) != 0)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "column '%s' is dictionary-encoded, which no map is", shown);
-    if (kind >= FLAT_TYPES || flat_buffers[kind] < 0)
+    if (kind >= LB_IPC_TYPES || flat_buffers[kind] < 0)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "column '%s' has a type that no map has", shown);
     if (id >= 0 && !flat_is(f, field, kind, (lb_map_type)lb_map_fields[id].type))
         return lb_map_fail(map, err, "column '%s' is not of type %s", shown,
@@ -237,12 +125,12 @@ static lb_status plan_field(lb_map *map, flat *f, uint64_t field, int id, int pa
     p->items[p->n].id = (int16_t)id;
     p->items[p->n].parent = (int16_t)parent;
     p->items[p->n++].buffers = flat_buffers[kind];
-    uint64_t n, at = flat_vector(f, field, 5, 4, &n);
-    if (kind == FLAT_LIST && n != 1)
+    uint64_t n, at = lb_flat_vector(f, field, 5, 4, &n);
+    if (kind == LB_IPC_LIST && n != 1)
         return lb_map_fail(map, err, "the list '%s' does not have one child", shown);
     for (uint64_t i = 0; i < n && !f->bad; i++) {
-        uint64_t child = flat_follow(f, at + 4 * i);
-        int child_id = id < 0 || f->bad ? -1 : plan_find(p, id, flat_string(f, child, 0));
+        uint64_t child = lb_flat_follow(f, at + 4 * i);
+        int child_id = id < 0 || f->bad ? -1 : plan_find(p, id, lb_flat_string(f, child, 0));
         LB_TRY(plan_field(map, f, child, child_id, id, depth + 1, p, err));
     }
     return f->bad ? lb_map_fail(map, err, "its schema is damaged") : LB_OK;
@@ -264,17 +152,17 @@ static lb_status plan_check(lb_map *map, const plan *p, lb_error *err)
     return LB_OK;
 }
 
-static lb_status plan_schema(lb_map *map, flat *f, uint64_t schema, plan *p, lb_error *err)
+static lb_status plan_schema(lb_map *map, lb_flat *f, uint64_t schema, plan *p, lb_error *err)
 {
-    if (flat_scalar(f, schema, 0, 2) != 0)
+    if (lb_flat_scalar(f, schema, 0, 2) != 0)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "it is big-endian");
-    uint64_t n, at = flat_vector(f, schema, 1, 4, &n);
+    uint64_t n, at = lb_flat_vector(f, schema, 1, 4, &n);
     if (f->bad || n > MAX_FIELDS)
         return lb_map_fail(map, err, "its schema is damaged");
     p->n_columns = (unsigned)n;
     for (uint64_t i = 0; i < n; i++) {
-        uint64_t field = flat_follow(f, at + 4 * i);
-        lb_str name = f->bad ? (lb_str){ "", 0 } : flat_string(f, field, 0);
+        uint64_t field = lb_flat_follow(f, at + 4 * i);
+        lb_str name = f->bad ? (lb_str){ "", 0 } : lb_flat_string(f, field, 0);
         int id = i < LB_MAP_BY_POSITION ? (int)i : plan_find(p, -1, name);
         /* Further columns of a map that is not ours, and the names of the first seven again, are somebody's own. */
         if (i >= LB_MAP_BY_POSITION && id >= 0 && id != LB_MAP_F_CONTENT_HASH &&
@@ -285,14 +173,14 @@ static lb_status plan_schema(lb_map *map, flat *f, uint64_t schema, plan *p, lb_
     return plan_check(map, p, err);
 }
 
-static lb_status read_metadata(lb_map *map, flat *f, uint64_t schema, lb_map_meta_fn give, lb_error *err)
+static lb_status read_metadata(lb_map *map, lb_flat *f, uint64_t schema, lb_map_meta_fn give, lb_error *err)
 {
-    uint64_t n, at = flat_vector(f, schema, 2, 4, &n);
+    uint64_t n, at = lb_flat_vector(f, schema, 2, 4, &n);
     if (n > MAX_METADATA)
         return lb_map_fail(map, err, "its schema metadata has too many keys");
     for (uint64_t i = 0; i < n && !f->bad; i++) {
-        uint64_t pair = flat_follow(f, at + 4 * i);
-        lb_str key = flat_string(f, pair, 0), value = flat_string(f, pair, 1);
+        uint64_t pair = lb_flat_follow(f, at + 4 * i);
+        lb_str key = lb_flat_string(f, pair, 0), value = lb_flat_string(f, pair, 1);
         if (!f->bad)
             LB_TRY(give(map, key, value, err));
     }
@@ -301,26 +189,14 @@ static lb_status read_metadata(lb_map *map, flat *f, uint64_t schema, lb_map_met
 
 /* ---------------------------------------------------------------- batches */
 
-/* Flatbuffer of an encapsulated message of at most `size` bytes; the marker 0xFFFFFFFF came with Arrow 0.15. */
-static bool open_message(const uint8_t *at, uint64_t size, flat *out)
-{
-    flat head = { .at = at, .size = size };
-    uint64_t prefix = flat_read(&head, 0, 4) == UINT32_MAX ? 8 : 4;
-    uint64_t length = flat_read(&head, prefix - 4, 4);
-    if (head.bad || length < 4 || length > size - prefix)
-        return false;
-    *out = (flat){ .at = at + prefix, .size = length };
-    return true;
-}
-
 typedef struct body {
     const uint8_t *at;
     uint64_t size;
 } body;
 
-static bool take_buffer(flat *f, uint64_t at, const body *in, const uint8_t **out, uint64_t *size)
+static bool take_buffer(lb_flat *f, uint64_t at, const body *in, const uint8_t **out, uint64_t *size)
 {
-    uint64_t offset = flat_read(f, at, 8), length = flat_read(f, at + 8, 8);
+    uint64_t offset = lb_flat_read(f, at, 8), length = lb_flat_read(f, at + 8, 8);
     *out = NULL;
     *size = 0;
     if (f->bad || offset > in->size || length > in->size - offset)
@@ -349,12 +225,14 @@ static bool array_fits(const lb_map_array *a, lb_map_type type, uint64_t validit
 }
 
 /* Take one field's node and buffers; `buffer` is the position of its first buffer. */
-static bool take_array(flat *f, uint64_t node, uint64_t buffer, const body *in, unsigned id, lb_map_array *a)
+static bool take_array(lb_flat *f, uint64_t node, uint64_t buffer, const body *in, unsigned id, lb_map_array *a)
 {
     lb_map_type type = (lb_map_type)lb_map_fields[id].type;
     uint64_t validity_size, offsets_size = 0;
     const uint8_t *offsets = NULL;
-    *a = (lb_map_array){ .present = true, .length = flat_read(f, node, 8), .null_count = flat_read(f, node + 8, 8) };
+    *a = (lb_map_array){ .present = true,
+                         .length = lb_flat_read(f, node, 8),
+                         .null_count = lb_flat_read(f, node + 8, 8) };
     bool good = take_buffer(f, buffer, in, &a->validity, &validity_size);
     if (type == LB_MAP_UTF8 || type == LB_MAP_BINARY || type == LB_MAP_LIST) {
         good = take_buffer(f, buffer += 16, in, &offsets, &offsets_size) && good;
@@ -369,11 +247,11 @@ static bool take_array(flat *f, uint64_t node, uint64_t buffer, const body *in, 
     return true;
 }
 
-static lb_status take_arrays(const lb_map *map, flat *f, uint64_t batch, const body *in, lb_map_batch *out,
+static lb_status take_arrays(const lb_map *map, lb_flat *f, uint64_t batch, const body *in, lb_map_batch *out,
                              lb_error *err)
 {
     uint64_t n_nodes, n_buffers, buffer = 0;
-    uint64_t nodes = flat_vector(f, batch, 1, 16, &n_nodes), buffers = flat_vector(f, batch, 2, 16, &n_buffers);
+    uint64_t nodes = lb_flat_vector(f, batch, 1, 16, &n_nodes), buffers = lb_flat_vector(f, batch, 2, 16, &n_buffers);
     if (f->bad || n_nodes != map->n_nodes)
         return lb_map_fail(map, err, "a batch does not have the fields of the schema");
     for (size_t i = 0; i < map->n_nodes; i++) {
@@ -396,36 +274,36 @@ static lb_status take_arrays(const lb_map *map, flat *f, uint64_t batch, const b
 }
 
 /* The header of a part's message: its table RecordBatch. */
-static lb_status open_batch(const lb_map *map, const lb_map_part *part, flat *f, uint64_t *batch, uint64_t *rows,
+static lb_status open_batch(const lb_map *map, const lb_map_part *part, lb_flat *f, uint64_t *batch, uint64_t *rows,
                             lb_error *err)
 {
-    if (part->offset % 8 != 0 || part->head % 8 != 0 || !open_message(map->bytes + part->offset, part->head, f))
+    if (part->offset % 8 != 0 || part->head % 8 != 0 || !lb_flat_message(map->bytes + part->offset, part->head, f))
         return lb_map_fail(map, err, "the header of a batch is damaged");
-    uint64_t message = flat_follow(f, 0);
-    uint64_t kind = f->bad ? 0 : flat_scalar(f, message, 1, 1);
-    *batch = f->bad ? 0 : flat_table(f, message, 2);
-    if (f->bad || kind != 3 || *batch == 0)
+    uint64_t message = lb_flat_follow(f, 0);
+    uint64_t kind = f->bad ? 0 : lb_flat_scalar(f, message, 1, 1);
+    *batch = f->bad ? 0 : lb_flat_table(f, message, 2);
+    if (f->bad || kind != LB_IPC_RECORD_BATCH || *batch == 0)
         return lb_map_fail(map, err, "the header of a batch is damaged");
-    if (flat_field(f, *batch, 3) != 0)
+    if (lb_flat_field(f, *batch, 3) != 0)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "its batches are compressed, which no map is");
-    *rows = flat_scalar(f, *batch, 0, 8);
+    *rows = lb_flat_scalar(f, *batch, 0, 8);
     if (f->bad || *rows > INT64_MAX / 64)
         return lb_map_fail(map, err, "the header of a batch is damaged");
     return LB_OK;
 }
 
 /* Entries of a batch that have an error: those of that column that are not null. */
-static lb_status count_failed(const lb_map *map, flat *f, uint64_t batch, uint64_t rows, uint64_t *failed,
+static lb_status count_failed(const lb_map *map, lb_flat *f, uint64_t batch, uint64_t rows, uint64_t *failed,
                               lb_error *err)
 {
-    uint64_t n, nodes = flat_vector(f, batch, 1, 16, &n);
+    uint64_t n, nodes = lb_flat_vector(f, batch, 1, 16, &n);
     *failed = 0;
     if (f->bad || n != map->n_nodes)
         return lb_map_fail(map, err, "a batch does not have the fields of the schema");
     for (size_t i = 0; i < map->n_nodes; i++) {
         if (map->nodes[i].id != LB_MAP_F_ERROR)
             continue;
-        uint64_t nulls = flat_read(f, nodes + 16 * i + 8, 8);
+        uint64_t nulls = lb_flat_read(f, nodes + 16 * i + 8, 8);
         if (f->bad || nulls > rows)
             return lb_map_fail(map, err, "a buffer of column '%s' is missing, misplaced or too short",
                                lb_map_fields[LB_MAP_F_ERROR].name);
@@ -438,7 +316,7 @@ static lb_status count_failed(const lb_map *map, flat *f, uint64_t batch, uint64
 static lb_status read_header(const lb_map *map, const lb_map_part *part, uint64_t *rows, uint64_t *failed,
                              lb_error *err)
 {
-    flat f = { 0 };
+    lb_flat f = { 0 };
     uint64_t batch = 0;
     *rows = *failed = 0;
     LB_TRY(open_batch(map, part, &f, &batch, rows, err));
@@ -446,15 +324,15 @@ static lb_status read_header(const lb_map *map, const lb_map_part *part, uint64_
 }
 
 /* Place the batches. They neither overlap nor go back, so that their number is bounded by the file's size. */
-static lb_status place_parts(lb_map *map, flat *footer, uint64_t at, uint64_t n, lb_error *err)
+static lb_status place_parts(lb_map *map, lb_flat *footer, uint64_t at, uint64_t n, lb_error *err)
 {
     uint64_t end = 8;
     map->parts = n > SIZE_MAX / sizeof *map->parts ? NULL : calloc(n + 1, sizeof *map->parts);
     if (map->parts == NULL)
         return lb_fail_nomem(err);
-    for (uint64_t i = 0; i < n; i++, at += BLOCK_SIZE) {
-        uint64_t offset = flat_read(footer, at, 8), head = flat_read(footer, at + 8, 4);
-        uint64_t length = flat_read(footer, at + 16, 8);
+    for (uint64_t i = 0; i < n; i++, at += LB_IPC_BLOCK) {
+        uint64_t offset = lb_flat_read(footer, at, 8), head = lb_flat_read(footer, at + 8, 4);
+        uint64_t length = lb_flat_read(footer, at + 16, 8);
         if (offset < end || offset > map->size || head > map->size - offset || length > map->size - offset - head)
             return lb_map_fail(map, err, "a batch lies outside the file or on another one");
         if (head < 8)
@@ -522,9 +400,9 @@ static bool index_holds(const lb_map *map, uint64_t n)
     return true;
 }
 
-static lb_status read_parts(lb_map *map, flat *footer, uint64_t root, lb_error *err)
+static lb_status read_parts(lb_map *map, lb_flat *footer, uint64_t root, lb_error *err)
 {
-    uint64_t n, at = flat_vector(footer, root, 3, BLOCK_SIZE, &n);
+    uint64_t n, at = lb_flat_vector(footer, root, 3, LB_IPC_BLOCK, &n);
     if (footer->bad)
         return lb_map_fail(map, err, "its footer is damaged");
     LB_TRY(place_parts(map, footer, at, n, err));
@@ -552,7 +430,7 @@ static lb_status check_index(const lb_map *map, const lb_map_part *part, const l
 
 lb_status lb_map_read_batch(const lb_map *map, const lb_map_part *part, lb_map_batch *out, lb_error *err)
 {
-    flat f = { 0 };
+    lb_flat f = { 0 };
     uint64_t batch = 0, rows = 0;
     const body in = { map->bytes + part->offset + part->head, part->body };
     LB_TRY(open_batch(map, part, &f, &batch, &rows, err));
@@ -565,18 +443,18 @@ lb_status lb_map_read_batch(const lb_map *map, const lb_map_part *part, lb_map_b
 
 /* ---------------------------------------------------------------- the file */
 
-static lb_status find_footer(lb_map *map, flat *out, lb_error *err)
+static lb_status find_footer(lb_map *map, lb_flat *out, lb_error *err)
 {
-    const uint64_t tail = 4 + MAGIC_SIZE;
-    if (map->size < 8 + tail || memcmp(map->bytes, MAGIC, MAGIC_SIZE) != 0)
-        return lb_map_fail(map, err, "it does not begin with " MAGIC ", so it is no map");
-    if (memcmp(map->bytes + map->size - MAGIC_SIZE, MAGIC, MAGIC_SIZE) != 0)
-        return lb_map_fail(map, err, "it does not end in " MAGIC ": it is cut off or overwritten");
+    const uint64_t tail = 4 + LB_IPC_MAGIC_SIZE;
+    if (map->size < 8 + tail || memcmp(map->bytes, LB_IPC_MAGIC, LB_IPC_MAGIC_SIZE) != 0)
+        return lb_map_fail(map, err, "it does not begin with " LB_IPC_MAGIC ", so it is no map");
+    if (memcmp(map->bytes + map->size - LB_IPC_MAGIC_SIZE, LB_IPC_MAGIC, LB_IPC_MAGIC_SIZE) != 0)
+        return lb_map_fail(map, err, "it does not end in " LB_IPC_MAGIC ": it is cut off or overwritten");
     uint32_t length;
     memcpy(&length, map->bytes + map->size - tail, sizeof length);
     if (length < 8 || length > map->size - 8 - tail)
         return lb_map_fail(map, err, "its footer of %u bytes does not fit", (unsigned)length);
-    *out = (flat){ .at = map->bytes + map->size - tail - length, .size = length };
+    *out = (lb_flat){ .at = map->bytes + map->size - tail - length, .size = length };
     return LB_OK;
 }
 
@@ -590,12 +468,12 @@ static lb_status keep_plan(lb_map *map, const plan *p, lb_error *err)
 
 static lb_status read_footer(lb_map *map, plan *p, lb_map_meta_fn give, lb_error *err)
 {
-    flat f = { 0 };
+    lb_flat f = { 0 };
     LB_TRY(find_footer(map, &f, err));
-    uint64_t root = flat_follow(&f, 0), schema = f.bad ? 0 : flat_table(&f, root, 1), n;
+    uint64_t root = lb_flat_follow(&f, 0), schema = f.bad ? 0 : lb_flat_table(&f, root, 1), n;
     if (f.bad || schema == 0)
         return lb_map_fail(map, err, "its footer is damaged");
-    (void)flat_vector(&f, root, 2, BLOCK_SIZE, &n);
+    (void)lb_flat_vector(&f, root, 2, LB_IPC_BLOCK, &n);
     if (n != 0)
         return lb_map_fail_as(map, err, LB_UNSUPPORTED, "it has dictionaries, which no map has");
     LB_TRY(read_metadata(map, &f, schema, give, err));
@@ -617,15 +495,15 @@ lb_status lb_map_read_file(lb_map *map, lb_map_meta_fn give, unsigned *n_columns
 
 bool lb_map_count_schema_fields(lb_str message, uint64_t *out)
 {
-    flat f = { 0 };
-    if (!open_message((const uint8_t *)message.at, message.size, &f))
+    lb_flat f = { 0 };
+    if (!lb_flat_message((const uint8_t *)message.at, message.size, &f))
         return false;
-    uint64_t root = flat_follow(&f, 0);
-    if (f.bad || flat_scalar(&f, root, 1, 1) != 1)
+    uint64_t root = lb_flat_follow(&f, 0);
+    if (f.bad || lb_flat_scalar(&f, root, 1, 1) != 1)
         return false;
-    uint64_t schema = flat_table(&f, root, 2);
+    uint64_t schema = lb_flat_table(&f, root, 2);
     if (f.bad || schema == 0)
         return false;
-    (void)flat_vector(&f, schema, 1, 4, out);
+    (void)lb_flat_vector(&f, schema, 1, 4, out);
     return !f.bad;
 }

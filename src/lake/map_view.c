@@ -123,12 +123,11 @@ static lb_status check_rows(const lb_map *map, const lb_entry *e, lb_error *err)
 static lb_status check_bytes(const lb_map *map, const lb_entry *e, lb_error *err)
 {
     const lb_blocks *b = &e->blocks;
-    bool groups = lb_str_is(e->locator, "row_group");
     bool ordered =
-        map->extended && !groups && !lb_str_is(e->locator, "record_batch") && !lb_str_is(e->locator, "fragment");
+        map->extended && !b->packed && !lb_str_is(e->locator, "record_batch") && !lb_str_is(e->locator, "fragment");
     uint64_t limit = e->container.size == 0 ? e->size_bytes : UINT64_MAX, before = 0;
     for (uint64_t i = 0; b->first_byte != NULL && i < b->count; i++) {
-        uint64_t size = groups ? b->compressed_size[i] : b->total_byte_size[i], at = b->first_byte[i];
+        uint64_t size = lb_blocks_bytes(b, i), at = b->first_byte[i];
         if (at > limit || size > limit - at || (ordered && at < before))
             return lb_map_fail(map, err, "block %llu of '%.*s' lies outside the file or on another one",
                                (unsigned long long)i, (int)LB_MIN(e->rel_path.size, 100u), e->rel_path.at);
@@ -399,6 +398,7 @@ lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_ent
     LB_TRY(view_times(map, c, out, err));
     LB_TRY(view_hash(map, c, out, err));
     LB_TRY(lb_map_view_blocks(map, c, arena, &out->blocks, err));
+    out->blocks.packed = lb_str_is(out->locator, LB_LOCATOR_PACKED);
     if (!map->extended) {
         /* The reference's blocks may not add up to the rows its reader counts: such an entry has no locator. */
         lb_error why = LB_ERROR_INIT;

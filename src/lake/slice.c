@@ -251,6 +251,7 @@ typedef struct raw_sink {
     lb_write_fn write;
     void *user;
     uint8_t last;
+    bool binary; /* the records so far have no line ends */
 } raw_sink;
 
 static bool raw_write(void *user, const void *bytes, size_t size)
@@ -263,16 +264,17 @@ static bool raw_write(void *user, const void *bytes, size_t size)
 }
 
 /* `on`: rows behind these are asked for as well. */
-static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, bool on, lb_write_fn write,
-                          void *user, lb_error *err)
+static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t count, bool on, raw_sink *sink,
+                          lb_error *err)
 {
     lb_data *data;
     bool own;
 
     LB_TRY(lb_table_open_file(t, file, &data, &own, err));
     lb_status status = lb_data_check(data, err);
+    sink->binary = data->format->binary;
     if (status == LB_OK)
-        status = data->format->raw != NULL ? data->format->raw(data->reader, first, count, write, user, err)
+        status = data->format->raw != NULL ? data->format->raw(data->reader, first, count, raw_write, sink, err)
                                            : lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
                                                      "records of %s have no bytes of their own", data->format->name);
     if (status == LB_OK)
@@ -288,7 +290,7 @@ static lb_status raw_part(lb_table *t, uint64_t file, uint64_t first, uint64_t c
 
 lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, void *user, lb_error *err)
 {
-    raw_sink sink = { write, user, '\n' };
+    raw_sink sink = { write, user, '\n', false };
     uint64_t at, end, file, first, next, asked_end;
 
     lb_error_clear(err);
@@ -301,9 +303,9 @@ lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, voi
         LB_TRY(lb_table_first_row(t, file + 1, &next, err));
         next = t->lake ? LB_MIN(next, end) : end;
         /* A file may end without a line end; the next one's first record begins on a line of its own. */
-        if (sink.last != '\n' && sink.last != '\r' && !raw_write(&sink, "\n", 1))
+        if (!sink.binary && sink.last != '\n' && sink.last != '\r' && !raw_write(&sink, "\n", 1))
             return lb_fail(err, LB_CANCELLED, LB_NOWHERE, "writing was stopped");
-        LB_TRY(raw_part(t, file, at - first, next - at, asked_end > next, raw_write, &sink, err));
+        LB_TRY(raw_part(t, file, at - first, next - at, asked_end > next, &sink, err));
     }
     const bool behind = !t->lake && t->rows != LB_ROWS_UNKNOWN && want->offset >= t->rows && asked_end > t->rows;
     return behind ? lb_data_tail(t->file, err) : LB_OK;

@@ -146,7 +146,7 @@ static lb_status splits_whole(split_work *w, const lb_blocks *b, uint64_t block,
     uint64_t first = b->first_byte[block];
 
     LB_TRY(splits_flush(w, err));
-    return splits_add(w, first, first + b->total_byte_size[block], b->row_count[block], err);
+    return splits_add(w, first, first + lb_blocks_bytes(b, block), b->row_count[block], err);
 }
 
 static void splits_close(split_work *w)
@@ -182,7 +182,7 @@ static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *ent
 
     LB_TRY(splits_can_walk(w, file, entry, &walks, err));
     for (uint64_t i = 0; i < b->count; i++) {
-        if (walks && b->total_byte_size[i] > w->s->target / 2 && b->row_count[i] > 1)
+        if (walks && lb_blocks_bytes(b, i) > w->s->target / 2 && b->row_count[i] > 1)
             LB_TRY(splits_records(w, file, b->first_row[i], b->row_count[i], err));
         else
             LB_TRY(splits_whole(w, b, i, err));
@@ -191,7 +191,8 @@ static lb_status splits_blocks(split_work *w, uint64_t file, const lb_entry *ent
     return splits_put(w, err);
 }
 
-/* A format whose blocks have no place of their own in the file: rows are cut at blocks, by their size. */
+/* A format whose blocks have no place of their own in the file, or are no file with the header before them: rows are cut
+ * at blocks, by their size. */
 static lb_status splits_rows(split_work *w, const lb_entry *entry, lb_error *err)
 {
     const lb_blocks *b = &entry->blocks;
@@ -220,7 +221,9 @@ static lb_status splits_entry(split_work *w, uint64_t file, const lb_entry *entr
     w->f->header_bytes = entry->has_dialect ? entry->dialect.data_start : 0;
     if (!lb_entry_has_rows(entry) || entry->total_rows == 0)
         return LB_OK;
-    return entry->blocks.first_byte != NULL ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
+    const lb_format *format = lb_handler_of_name(entry->format);
+    bool pieces = entry->blocks.first_byte != NULL && (format == NULL || format->raw != NULL);
+    return pieces ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
 }
 
 static lb_status splits_file(void *user, size_t i, lb_error *err)

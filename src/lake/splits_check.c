@@ -181,8 +181,10 @@ static lb_status check_split(split_check *c, size_t split, lb_error *err)
     const lb_split_item *item = &c->f->items[split];
     lb_error why = LB_ERROR_INIT;
 
-    lb_status status = c->f->by_bytes ? check_bytes(c, split, &why)
-                                      : check_scan(c, split, c->data->reader, item->first_row, item->rows, &why);
+    /* Blocks of a columnar file lie apart, but none of them is a file. */
+    lb_status status = c->f->by_bytes && c->data->format->extents != NULL
+                           ? check_bytes(c, split, &why)
+                           : check_scan(c, split, c->data->reader, item->first_row, item->rows, &why);
     if (status == LB_OK)
         return LB_OK;
     if (status == LB_CORRUPT && strncmp(why.message, "split ", 6) != 0) {

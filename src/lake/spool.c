@@ -307,6 +307,7 @@ static void pack_entry(spool_pack *p, lb_entry *e)
     pack_str(p, &e->open_state);
     pack_dialect(p, e);
     pack_blocks(p, &e->blocks);
+    e->blocks.packed = lb_str_is(e->locator, LB_LOCATOR_PACKED);
     pack_parquet(p, e);
     pack_stats(p, &e->columns);
     pack_stats(p, &e->block_columns);

@@ -556,13 +556,14 @@ static lb_status table_open_lake(lb_table *t, lb_error *err)
 
 /* ---------------------------------------------------------------- opening and closing */
 
-/* A column of nothing but nulls is shown as text (types.md section 1). */
+/* A column of nothing but nulls is shown as text (types.md section 1); not one that was declared to have that type. */
 static lb_status table_show_nulls(lb_table *t, lb_error *err)
 {
     for (int64_t i = 0; i < t->schema.n_children; i++) {
         struct ArrowSchema *field = t->schema.children[i], made = { 0 };
-        lb_str conflict, original;
-        if (strcmp(field->format, "n") != 0 || lb_schema_get_meta(field, LB_META_CONFLICT, &conflict))
+        lb_str conflict, original, declared;
+        if (strcmp(field->format, "n") != 0 || lb_schema_get_meta(field, LB_META_CONFLICT, &conflict) ||
+            lb_schema_get_meta(field, LB_META_DECLARED, &declared))
             continue;
         LB_TRY(lb_type_of_words("string", &made, err));
         lb_status status = lb_schema_set_name(&made, lb_str_of(field->name), err);
@@ -1069,6 +1070,8 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
         out->type = lb_arena_copy(&t->arena, (lb_str){ (const char *)words.data, words.size });
     lb_buf_free(&words);
     LB_TRY(status);
+    if (out->type == NULL)
+        return lb_arena_fail(&t->arena, err);
     LB_TRY(table_need_stats(t, err));
     if (column >= lb_unite_count(t->unite) || !lb_unite_stat(t->unite, column, &stat))
         return LB_OK;

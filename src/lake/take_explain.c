@@ -28,7 +28,7 @@ static void explain_blocks(const lb_blocks *b, const uint64_t *rows, size_t n, l
             out->blocks++;
             out->skipped_rows += rows[i] - b->first_row[block];
             if (b->first_byte != NULL)
-                out->bytes += (int64_t)b->total_byte_size[block];
+                out->bytes += (int64_t)lb_blocks_bytes(b, block);
         } else {
             out->skipped_rows += rows[i] - rows[i - 1] - 1;
         }

@@ -89,7 +89,7 @@ static uint64_t plan_byte(const lb_blocks *b, uint64_t block, uint64_t row)
     uint64_t inside = LB_MIN(row - LB_MIN(row, b->first_row[block]), b->row_count[block]);
 
     return b->first_byte[block] +
-           (uint64_t)((double)b->total_byte_size[block] / (double)LB_MAX(b->row_count[block], 1) * (double)inside);
+           (uint64_t)((double)lb_blocks_bytes(b, block) / (double)LB_MAX(b->row_count[block], 1) * (double)inside);
 }
 
 /* Does a row of `block` begin a new pass, after one that began in `begun` and came to `row` of block `before`? */
@@ -109,7 +109,7 @@ static size_t plan_chunk(const lb_blocks *b, uint64_t begun, uint64_t last)
 {
     if (b->count == 0 || b->first_byte == NULL || last + 1 == b->count)
         return 0;
-    uint64_t bytes = b->first_byte[last] + b->total_byte_size[last] - b->first_byte[begun];
+    uint64_t bytes = b->first_byte[last] + lb_blocks_bytes(b, last) - b->first_byte[begun];
     bytes = (LB_MIN(bytes, PLAN_CHUNK_BYTES) + PLAN_CHUNK_LEAST - 1) / PLAN_CHUNK_LEAST * PLAN_CHUNK_LEAST;
     return bytes >= PLAN_CHUNK_BYTES ? 0 : (size_t)LB_MAX(bytes, PLAN_CHUNK_LEAST);
 }

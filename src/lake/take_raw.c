@@ -93,7 +93,7 @@ static void raw_line_end(raw *s)
     lb_str encoding = s->data->entry.has_dialect ? s->data->entry.dialect.encoding : (lb_str){ NULL, 0 };
 
     s->line_end[0] = '\n';
-    s->line_end_size = 1;
+    s->line_end_size = s->data->format->binary ? 0 : 1;
     for (size_t i = 0; i < LB_COUNT_OF(wide); i++)
         if (lb_str_is_nocase(encoding, wide[i].encoding)) {
             memcpy(s->line_end, wide[i].bytes, wide[i].size);

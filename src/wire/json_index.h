@@ -68,4 +68,27 @@ static inline uint64_t lb_json_strings(const lb_json_words *words, uint64_t *quo
     return inside;
 }
 
+/* What of a block shapes the text. */
+typedef struct lb_json_shape {
+    uint64_t brackets, opens; /* outside strings: all, and those that open */
+    uint64_t quotes;          /* that begin and end strings */
+    uint64_t controls;        /* inside strings, where none may be */
+} lb_json_shape;
+
+static inline lb_json_shape lb_json_shape_of(lb_json_words words, lb_json_carry *carry)
+{
+    lb_json_shape s;
+    const uint64_t inside = lb_json_strings(&words, &s.quotes, carry);
+
+    s.brackets = (words.opens | words.closes) & ~inside;
+    s.opens = words.opens & ~inside;
+    s.controls = words.controls & inside;
+    return s;
+}
+
+/* Both in one: nothing is written down between. Reads exactly 64 * blocks bytes. */
+typedef void (*lb_json_shape_fn)(const uint8_t *p, size_t blocks, lb_json_carry *carry, lb_json_shape *out);
+lb_json_shape_fn lb_json_shapes(void);
+void lb_json_shapes_scalar(const uint8_t *p, size_t blocks, lb_json_carry *carry, lb_json_shape *out);
+
 #endif

@@ -25,6 +25,7 @@
 
 #include "base/number.h"
 #include "base/str.h"
+#include "wire/json_index.h"
 
 #define LB_JSON_PADDING 64
 
@@ -83,12 +84,10 @@ typedef struct lb_json_walk {
     size_t size, at; /* `at`: where to look on */
     bool end;
     lb_json_layout layout;
-    uint8_t state;                                                        /* what may come: see json_walk.c */
-    size_t base, n_blocks;                                                /* the index: of these bytes of the window */
-    bool in_string, escape;                                               /* at its end */
-    uint64_t brackets[LB_JSON_INDEX_BLOCKS], opens[LB_JSON_INDEX_BLOCKS]; /* outside strings */
-    uint64_t quotes[LB_JSON_INDEX_BLOCKS];                                /* that begin and end strings */
-    uint64_t controls[LB_JSON_INDEX_BLOCKS];                              /* inside strings, where none may be */
+    uint8_t state;         /* what may come: see json_walk.c */
+    size_t base, n_blocks; /* the index: of these bytes of the window */
+    lb_json_carry carry;   /* at its end */
+    lb_json_shape index[LB_JSON_INDEX_BLOCKS];
 } lb_json_walk;
 
 void lb_json_walk_init(lb_json_walk *w, lb_json_layout layout);

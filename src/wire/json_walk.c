@@ -38,7 +38,7 @@ void lb_json_walk_window(lb_json_walk *w, const uint8_t *data, size_t size, bool
     w->end = end;
     w->start = w->stop = w->at = w->base = from;
     w->n_blocks = 0;
-    w->in_string = w->escape = false;
+    w->carry = (lb_json_carry){ .in_string = false };
 }
 
 /* ---------------------------------------------------------------- the index */
@@ -46,9 +46,6 @@ void lb_json_walk_window(lb_json_walk *w, const uint8_t *data, size_t size, bool
 /* Go on to the next blocks; false: the window has no more. */
 static bool walk_index(lb_json_walk *w)
 {
-    lb_json_words words[LB_JSON_INDEX_BLOCKS];
-    lb_json_carry carry = { w->in_string, w->escape };
-
     w->base += w->n_blocks * LB_JSON_BLOCK;
     if (w->base >= w->size) {
         w->n_blocks = 0;
@@ -56,23 +53,15 @@ static bool walk_index(lb_json_walk *w)
     }
     const size_t left = w->size - w->base, blocks = (left + LB_JSON_BLOCK - 1) / LB_JSON_BLOCK;
     w->n_blocks = blocks < LB_JSON_INDEX_BLOCKS ? blocks : LB_JSON_INDEX_BLOCKS;
-    lb_json_index()(w->data + w->base, w->n_blocks, words);
-    for (size_t b = 0; b < w->n_blocks; b++) {
-        uint64_t inside = lb_json_strings(&words[b], &w->quotes[b], &carry);
-        w->brackets[b] = (words[b].opens | words[b].closes) & ~inside;
-        w->opens[b] = words[b].opens & ~inside;
-        w->controls[b] = words[b].controls & inside;
-    }
+    lb_json_shapes()(w->data + w->base, w->n_blocks, &w->carry, w->index);
     if (left < w->n_blocks * LB_JSON_BLOCK) { /* what lies behind the window does not count */
-        const size_t b = w->n_blocks - 1;
+        lb_json_shape *last = &w->index[w->n_blocks - 1];
         const uint64_t kept = ((uint64_t)1 << left % LB_JSON_BLOCK) - 1;
-        w->brackets[b] &= kept;
-        w->opens[b] &= kept;
-        w->quotes[b] &= kept;
-        w->controls[b] &= kept;
+        last->brackets &= kept;
+        last->opens &= kept;
+        last->quotes &= kept;
+        last->controls &= kept;
     }
-    w->in_string = carry.in_string;
-    w->escape = carry.escaped;
     return true;
 }
 
@@ -94,9 +83,9 @@ WALK_INLINE bool walk_balance(lb_json_walk *w, size_t from, size_t *stop)
 
     while (walk_block(w, at, &b)) {
         const uint64_t behind = ~UINT64_C(0) << (at - w->base) % LB_JSON_BLOCK;
-        uint64_t bits = w->brackets[b] & behind, opens = w->opens[b] & behind;
+        uint64_t bits = w->index[b].brackets & behind, opens = w->index[b].opens & behind;
         const size_t place = w->base + b * LB_JSON_BLOCK;
-        const uint64_t controls = w->controls[b] & behind;
+        const uint64_t controls = w->index[b].controls & behind;
         if (depth >= WALK_DEEP) {
             size_t closing = (size_t)__builtin_popcountll(bits & ~opens);
             if (closing < depth) {
@@ -125,8 +114,8 @@ WALK_INLINE bool walk_string(lb_json_walk *w, size_t from, size_t *stop)
 
     while (walk_block(w, at, &b)) {
         const uint64_t behind = ~UINT64_C(0) << (at - w->base) % LB_JSON_BLOCK;
-        const uint64_t quotes = w->quotes[b] & behind;
-        if ((w->controls[b] & behind & ((quotes & (0 - quotes)) - 1)) != 0)
+        const uint64_t quotes = w->index[b].quotes & behind;
+        if ((w->index[b].controls & behind & ((quotes & (0 - quotes)) - 1)) != 0)
             return false;
         if (quotes != 0) {
             *stop = w->base + b * LB_JSON_BLOCK + (size_t)__builtin_ctzll(quotes) + 1;

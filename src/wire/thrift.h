@@ -6,6 +6,10 @@
  * What a table does not name is stepped over, and so is a field that comes with another type than the table says, as
  * the code that Thrift generates does. Text is lent from the input, lists live in an arena.
  *
+ * A struct without a table (`record` NULL) is kept as its bytes, an lb_str, to be decoded by whoever wants it; so is a
+ * list without one (`item` NULL). A list whose type is `visited` is not kept: its items are given to a function one
+ * after another. Both are for reading only.
+ *
  * Values in memory:
  *     BOOL bool | I8 int8_t | I16 int16_t | I32 (and enums) int32_t | I64 int64_t | DOUBLE double | STRING lb_str
  *     UUID uint8_t[16] | STRUCT the C struct, in place | LIST, SET lb_thrift_list of items
@@ -51,11 +55,12 @@ struct lb_thrift_type {
     uint32_t size;                  /* of a value in memory: items of a list stand so far apart */
     const lb_thrift_struct *record; /* STRUCT; MAP: of a pair */
     const lb_thrift_type *item;     /* LIST and SET */
+    bool visited;                   /* LIST and SET of structs; takes an lb_thrift_list, of which only `count` is set */
 };
 
 /* Types without parts. */
 extern const lb_thrift_type lb_thrift_bool, lb_thrift_i8, lb_thrift_i16, lb_thrift_i32, lb_thrift_i64, lb_thrift_double,
-    lb_thrift_string, lb_thrift_uuid;
+    lb_thrift_string, lb_thrift_uuid, lb_thrift_struct_bytes, lb_thrift_list_bytes;
 
 typedef struct lb_thrift_field {
     int16_t id;
@@ -97,6 +102,14 @@ struct lb_thrift_struct {
  * Cost:    linear in the bytes read. Memory: a list takes its count times the size of its items. */
 lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,
                            void *out, lb_error *err);
+
+/* Given each item of a visited list, a C struct that is gone after the call; `type` is the list's. A failing status
+ * ends the decoding, and is its outcome. */
+typedef lb_status (*lb_thrift_visit_fn)(void *user, const lb_thrift_type *type, void *item, lb_error *err);
+
+/* As lb_thrift_decode, with a function for the visited lists; memory does not grow by their length. */
+lb_status lb_thrift_decode_visit(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in,
+                                 lb_arena *arena, void *out, lb_thrift_visit_fn visit, void *user, lb_error *err);
 
 /* Append one struct: the fields whose bit in `has` is set, and all required ones, in the order of the table.
  * Errors: USAGE (text or a list longer than 2^31 - 1), BUDGET, NOMEM. */

@@ -8,6 +8,8 @@ const lb_thrift_type lb_thrift_i64 = { .kind = LB_THRIFT_I64, .size = sizeof(int
 const lb_thrift_type lb_thrift_double = { .kind = LB_THRIFT_DOUBLE, .size = sizeof(double) };
 const lb_thrift_type lb_thrift_string = { .kind = LB_THRIFT_STRING, .size = sizeof(lb_str) };
 const lb_thrift_type lb_thrift_uuid = { .kind = LB_THRIFT_UUID, .size = 16 };
+const lb_thrift_type lb_thrift_struct_bytes = { .kind = LB_THRIFT_STRUCT, .size = sizeof(lb_str) };
+const lb_thrift_type lb_thrift_list_bytes = { .kind = LB_THRIFT_LIST, .size = sizeof(lb_str) };
 
 const uint8_t lb_thrift_binary_kinds[LB_THRIFT_WIRE_KINDS] = {
     [2] = LB_THRIFT_BOOL, [3] = LB_THRIFT_I8,   [4] = LB_THRIFT_DOUBLE,  [6] = LB_THRIFT_I16,

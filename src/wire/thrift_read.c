@@ -11,6 +11,8 @@ typedef struct thrift_reader {
     lb_status status; /* the first failure; then nothing is left to read */
     bool compact;
     const uint8_t *kinds, *least;
+    lb_thrift_visit_fn visit;
+    void *user;
 } thrift_reader;
 
 typedef struct thrift_head {
@@ -20,6 +22,8 @@ typedef struct thrift_head {
 
 static void read_struct(thrift_reader *r, const lb_thrift_struct *type, uint8_t *out, unsigned depth);
 static void skip_value(thrift_reader *r, lb_thrift_kind kind, unsigned depth);
+static const uint8_t *quick_struct(const uint8_t *p, const uint8_t *end, const lb_thrift_struct *type, uint8_t *out,
+                                   unsigned depth);
 
 /* Keep the failure, and let nothing more be read. */
 static void reader_stop(thrift_reader *r, lb_status status)
@@ -62,11 +66,31 @@ static uint64_t read_long_varint(thrift_reader *r)
     return 0;
 }
 
+/* The bytes that end a number are those below 0x80: found at once in 8 bytes, for no branch tells how long numbers
+ * are. */
+#define VARINT_ENDS UINT64_C(0x8080808080808080)
+
+/* Seven bits of each byte, pushed together. */
+static inline uint64_t varint_bits(uint64_t bytes)
+{
+    bytes &= ~VARINT_ENDS;
+    bytes = (bytes & UINT64_C(0x007F007F007F007F)) | (bytes & UINT64_C(0x7F007F007F007F00)) >> 1;
+    bytes = (bytes & UINT64_C(0x00003FFF00003FFF)) | (bytes & UINT64_C(0x3FFF00003FFF0000)) >> 2;
+    return (bytes & UINT64_C(0x000000000FFFFFFF)) | (bytes & UINT64_C(0x0FFFFFFF00000000)) >> 4;
+}
+
 static inline uint64_t read_varint(thrift_reader *r)
 {
-    if (r->in->at < r->in->end && *r->in->at < 0x80)
-        return *r->in->at++;
-    return read_long_varint(r);
+    const uint8_t *p = r->in->at;
+    uint64_t bytes, ends;
+    if (r->in->end - p < 8)
+        return read_long_varint(r);
+    memcpy(&bytes, p, sizeof bytes);
+    ends = ~bytes & VARINT_ENDS;
+    if (ends == 0)
+        return read_long_varint(r);
+    r->in->at = p + (__builtin_ctzll(ends) / 8 + 1);
+    return varint_bits(bytes & (ends ^ (ends - 1)));
 }
 
 static inline uint64_t read_big(thrift_reader *r, size_t size)
@@ -189,6 +213,123 @@ static bool read_field(thrift_reader *r, int64_t *id, lb_thrift_kind *kind, bool
 
 /* ---------------------------------------------------------------- stepping over */
 
+/* Most of a long file is stepped over, so well-formed compact values have a way of their own, which gives the place
+ * behind the value, or NULL for anything out of the ordinary: then the ways below find out what it is. Kinds are the
+ * wire's numbers. */
+enum {
+    PASS_I8 = 3,
+    PASS_I16,
+    PASS_I32,
+    PASS_I64,
+    PASS_DOUBLE,
+    PASS_STRING,
+    PASS_LIST,
+    PASS_SET,
+    PASS_MAP,
+    PASS_STRUCT,
+    PASS_UUID
+};
+
+static inline const uint8_t *pass_bytes(const uint8_t *p, const uint8_t *end, uint64_t n)
+{
+    return n > (uint64_t)(end - p) ? NULL : p + n;
+}
+
+/* A number; NULL where it has more than 8 bytes, or is near the end. */
+static inline const uint8_t *pass_number(const uint8_t *p, const uint8_t *end)
+{
+    uint64_t bytes, ends;
+    if (end - p < 8)
+        return NULL;
+    memcpy(&bytes, p, sizeof bytes);
+    ends = ~bytes & VARINT_ENDS;
+    return ends == 0 ? NULL : p + (__builtin_ctzll(ends) / 8 + 1);
+}
+
+/* A size of up to 4 bytes, and what it is the size of. */
+static inline const uint8_t *pass_size(const uint8_t *p, const uint8_t *end, uint32_t *size)
+{
+    uint32_t v = 0;
+    for (unsigned shift = 0; shift < 28 && p < end; shift += 7) {
+        uint8_t byte = *p++;
+        v |= (uint32_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) {
+            *size = v;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static inline const uint8_t *pass_string(const uint8_t *p, const uint8_t *end)
+{
+    uint32_t size;
+    p = pass_size(p, end, &size);
+    return p == NULL ? NULL : pass_bytes(p, end, size);
+}
+
+/* Depth is that of what holds the value. */
+static const uint8_t *pass_struct(const uint8_t *p, const uint8_t *end, unsigned depth);
+static const uint8_t *pass_list(const uint8_t *p, const uint8_t *end, unsigned depth);
+
+static inline const uint8_t *pass_value(const uint8_t *p, const uint8_t *end, unsigned number, unsigned depth)
+{
+    switch (number) {
+    case PASS_I8:
+        return pass_bytes(p, end, 1);
+    case PASS_I16:
+    case PASS_I32:
+    case PASS_I64:
+        return pass_number(p, end);
+    case PASS_DOUBLE:
+        return pass_bytes(p, end, 8);
+    case PASS_STRING:
+        return pass_string(p, end);
+    case PASS_LIST:
+    case PASS_SET:
+        return pass_list(p, end, depth);
+    case PASS_STRUCT:
+        return pass_struct(p, end, depth);
+    case PASS_UUID:
+        return pass_bytes(p, end, 16);
+    default:
+        return NULL;
+    }
+}
+
+static const uint8_t *pass_struct(const uint8_t *p, const uint8_t *end, unsigned depth)
+{
+    unsigned id = 0;
+    while (depth < LB_THRIFT_DEPTH && p != NULL && p < end) {
+        unsigned byte = *p++;
+        if (byte == 0)
+            return p;
+        id += byte >> 4;
+        if (byte >> 4 == 0 || (byte & 15u) == 0 || id > INT16_MAX)
+            return NULL;
+        if ((byte & 15u) > LB_THRIFT_COMPACT_FALSE) /* a bool is in its head */
+            p = pass_value(p, end, byte & 15u, depth + 1);
+    }
+    return NULL;
+}
+
+static const uint8_t *pass_list(const uint8_t *p, const uint8_t *end, unsigned depth)
+{
+    if (p == end || depth >= LB_THRIFT_DEPTH)
+        return NULL;
+    unsigned number = *p & 15u;
+    uint32_t count = *p++ >> 4;
+    if (count == 15)
+        p = pass_size(p, end, &count);
+    if (p == NULL || count > (size_t)(end - p))
+        return NULL;
+    if (number == LB_THRIFT_COMPACT_TRUE || number == LB_THRIFT_COMPACT_FALSE)
+        return p + count;
+    for (; p != NULL && count != 0; count--)
+        p = pass_value(p, end, number, depth + 1);
+    return p;
+}
+
 static void skip_struct(thrift_reader *r, unsigned depth)
 {
     int64_t id = 0;
@@ -212,6 +353,13 @@ static void skip_items(thrift_reader *r, const thrift_head *head, bool map, unsi
 static void skip_value(thrift_reader *r, lb_thrift_kind kind, unsigned depth)
 {
     thrift_head head;
+    const uint8_t *behind = r->compact && kind != LB_THRIFT_BOOL
+                                ? pass_value(r->in->at, r->in->end, lb_thrift_compact_numbers[kind], depth)
+                                : NULL;
+    if (behind != NULL) {
+        r->in->at = behind;
+        return;
+    }
     switch (kind) {
     case LB_THRIFT_BOOL:
     case LB_THRIFT_I8:
@@ -274,12 +422,42 @@ static uint8_t *list_room(thrift_reader *r, uint64_t count, size_t size, lb_thri
     return items;
 }
 
-static void read_list(thrift_reader *r, const lb_thrift_type *item, lb_thrift_list *out, unsigned depth)
+/* One item after another in the same place. */
+static void visit_list(thrift_reader *r, const lb_thrift_type *type, uint64_t count, lb_thrift_list *out,
+                       unsigned depth)
 {
+    uint8_t *item = lb_arena_alloc(r->arena, 1, type->item->size);
+    if (item == NULL)
+        reader_stop(r, lb_arena_fail(r->arena, r->err));
+    for (; out->count < count && !r->in->bad; out->count++) {
+        const uint8_t *behind = NULL;
+        if (out->count != 0)
+            memset(item, 0, type->item->size);
+        if (r->compact)
+            behind = quick_struct(r->in->at, r->in->end, type->item->record, item, depth + 1);
+        if (behind != NULL) {
+            r->in->at = behind;
+        } else {
+            memset(item, 0, type->item->size);
+            read_struct(r, type->item->record, item, depth + 1);
+        }
+        lb_status status = r->in->bad ? LB_OK : r->visit(r->user, type, item, r->err);
+        if (status != LB_OK)
+            reader_stop(r, status);
+    }
+}
+
+static void read_list(thrift_reader *r, const lb_thrift_type *type, lb_thrift_list *out, unsigned depth)
+{
+    const lb_thrift_type *item = type->item;
     thrift_head head = read_list_head(r);
     *out = (lb_thrift_list){ NULL, 0 };
     if (!list_fits(r, &head, item->kind))
         return;
+    if (type->visited) {
+        visit_list(r, type, head.count, out, depth);
+        return;
+    }
     uint8_t *at = list_room(r, head.count, item->size, out);
     for (size_t i = 0; at != NULL && i < out->count && !r->in->bad; i++, at += item->size)
         read_value(r, item, at, depth);
@@ -309,16 +487,28 @@ static void read_map(thrift_reader *r, const lb_thrift_struct *pair, lb_thrift_l
         memcpy(out, &thrift_value_, sizeof(type)); \
     } while (0)
 
+/* Without a table: the bytes. Depth is that of what holds the value. */
+static void read_bytes(thrift_reader *r, lb_thrift_kind kind, uint8_t *out, unsigned depth)
+{
+    const uint8_t *at = r->in->at;
+    skip_value(r, kind, depth);
+    if (!r->in->bad)
+        THRIFT_STORE(lb_str, ((lb_str){ (const char *)at, (size_t)(r->in->at - at) }));
+}
+
 static void read_parts(thrift_reader *r, const lb_thrift_type *type, uint8_t *out, unsigned depth)
 {
     if (!reader_deeper(r, depth))
         return;
-    if (type->kind == LB_THRIFT_STRUCT)
+    const bool list = type->kind == LB_THRIFT_LIST || type->kind == LB_THRIFT_SET;
+    if (list ? type->item == NULL : type->record == NULL)
+        read_bytes(r, type->kind, out, depth - 1);
+    else if (type->kind == LB_THRIFT_STRUCT)
         read_struct(r, type->record, out, depth);
     else if (type->kind == LB_THRIFT_MAP)
         read_map(r, type->record, (lb_thrift_list *)(void *)out, depth);
     else
-        read_list(r, type->item, (lb_thrift_list *)(void *)out, depth);
+        read_list(r, type, (lb_thrift_list *)(void *)out, depth);
 }
 
 static void read_value(thrift_reader *r, const lb_thrift_type *type, uint8_t *out, unsigned depth)
@@ -377,6 +567,118 @@ static void check_required(thrift_reader *r, const lb_thrift_struct *type, uint6
         }
 }
 
+/* As read_field, for what is common in the compact protocol. */
+static inline bool read_next_field(thrift_reader *r, int64_t *id, lb_thrift_kind *kind, bool *truth)
+{
+    const uint8_t *p = r->in->at;
+    if (!r->compact || p == r->in->end || *p >> 4 == 0 || *id + (*p >> 4) > INT16_MAX ||
+        (*kind = reader_kind(r, *p & 15u)) == LB_THRIFT_NONE)
+        return read_field(r, id, kind, truth);
+    *id += *p >> 4;
+    *truth = (*p & 15u) == LB_THRIFT_COMPACT_TRUE;
+    r->in->at = p + 1;
+    return true;
+}
+
+/* ---------------------------------------------------------------- whole structs at once */
+
+/* A compact struct of plain values, and of such structs, as long as it is well-formed: the place behind it, or NULL,
+ * and then `out` may be filled in part. */
+
+static inline const uint8_t *quick_number(const uint8_t *p, const uint8_t *end, bool wide, uint8_t *out)
+{
+    uint64_t bytes, ends;
+    if (end - p < 8)
+        return NULL;
+    memcpy(&bytes, p, sizeof bytes);
+    ends = ~bytes & VARINT_ENDS;
+    if (ends == 0)
+        return NULL;
+    uint64_t v = varint_bits(bytes & (ends ^ (ends - 1)));
+    int64_t n = (int64_t)(v >> 1 ^ (~(v & 1) + 1));
+    if (wide)
+        THRIFT_STORE(int64_t, n);
+    else if (n == (int32_t)n)
+        THRIFT_STORE(int32_t, n);
+    else
+        return NULL;
+    return p + (__builtin_ctzll(ends) / 8 + 1);
+}
+
+static inline const uint8_t *quick_string(const uint8_t *p, const uint8_t *end, uint8_t *out)
+{
+    uint32_t size;
+    p = pass_size(p, end, &size);
+    if (p == NULL || size > (size_t)(end - p))
+        return NULL;
+    THRIFT_STORE(lb_str, ((lb_str){ (const char *)p, size }));
+    return p + size;
+}
+
+static const uint8_t *quick_value(const uint8_t *p, const uint8_t *end, const lb_thrift_type *type, uint8_t *out,
+                                  unsigned depth)
+{
+    const uint8_t *behind;
+    switch (type->kind) {
+    case LB_THRIFT_I32:
+        return quick_number(p, end, false, out);
+    case LB_THRIFT_I64:
+        return quick_number(p, end, true, out);
+    case LB_THRIFT_STRING:
+        return quick_string(p, end, out);
+    case LB_THRIFT_STRUCT:
+        if (type->record != NULL)
+            return quick_struct(p, end, type->record, out, depth + 1);
+        behind = pass_struct(p, end, depth);
+        if (behind != NULL)
+            THRIFT_STORE(lb_str, ((lb_str){ (const char *)p, (size_t)(behind - p) }));
+        return behind;
+    default:
+        return NULL;
+    }
+}
+
+static bool quick_has_required(const lb_thrift_struct *type, uint64_t has)
+{
+    for (uint32_t i = 0; i < type->n_fields; i++)
+        if (type->fields[i].required && (has >> i & 1) == 0)
+            return false;
+    return true;
+}
+
+static const uint8_t *quick_struct(const uint8_t *p, const uint8_t *end, const lb_thrift_struct *type, uint8_t *out,
+                                   unsigned depth)
+{
+    uint64_t has = 0;
+    unsigned id = 0;
+    uint32_t at = 0;
+    while (depth <= LB_THRIFT_DEPTH && p != NULL && p < end) {
+        const unsigned byte = *p++, number = byte & 15u;
+        if (byte == 0) {
+            memcpy(out, &has, sizeof has);
+            return quick_has_required(type, has) ? p : NULL;
+        }
+        id += byte >> 4;
+        if (byte >> 4 == 0 || number == 0 || id > INT16_MAX)
+            return NULL;
+        while (at < type->n_fields && type->fields[at].id < (int)id)
+            at++;
+        const lb_thrift_field *field = &type->fields[at];
+        const bool wanted = at < type->n_fields && field->id == (int)id &&
+                            field->type->kind == (lb_thrift_kind)lb_thrift_compact_kinds[number];
+        has |= (uint64_t)wanted << (at & 63u);
+        if (number <= LB_THRIFT_COMPACT_FALSE) {
+            bool truth = number == LB_THRIFT_COMPACT_TRUE;
+            if (wanted)
+                memcpy(out + field->offset, &truth, sizeof truth);
+        } else {
+            p = wanted ? quick_value(p, end, field->type, out + field->offset, depth)
+                       : pass_value(p, end, number, depth);
+        }
+    }
+    return NULL;
+}
+
 static void read_struct(thrift_reader *r, const lb_thrift_struct *type, uint8_t *out, unsigned depth)
 {
     uint64_t has = 0;
@@ -384,7 +686,7 @@ static void read_struct(thrift_reader *r, const lb_thrift_struct *type, uint8_t 
     uint32_t at = 0;
     lb_thrift_kind kind;
     bool truth;
-    while (read_field(r, &id, &kind, &truth)) {
+    while (read_next_field(r, &id, &kind, &truth)) {
         const lb_thrift_field *field = find_field(type, id, &at);
         bool in_head = r->compact && kind == LB_THRIFT_BOOL;
         if (field == NULL || field->type->kind != kind) {
@@ -405,8 +707,8 @@ static void read_struct(thrift_reader *r, const lb_thrift_struct *type, uint8_t 
         check_required(r, type, has);
 }
 
-lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,
-                           void *out, lb_error *err)
+lb_status lb_thrift_decode_visit(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in,
+                                 lb_arena *arena, void *out, lb_thrift_visit_fn visit, void *user, lb_error *err)
 {
     bool compact = protocol == LB_THRIFT_COMPACT;
     thrift_reader r = { .in = in,
@@ -414,7 +716,9 @@ lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *
                         .err = err,
                         .compact = compact,
                         .kinds = compact ? lb_thrift_compact_kinds : lb_thrift_binary_kinds,
-                        .least = compact ? lb_thrift_compact_least : lb_thrift_binary_least };
+                        .least = compact ? lb_thrift_compact_least : lb_thrift_binary_least,
+                        .visit = visit,
+                        .user = user };
     read_struct(&r, type, out, 1);
     if (r.status != LB_OK) {
         in->bad = false;
@@ -423,4 +727,10 @@ lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *
     if (in->bad)
         return lb_fail(err, LB_CORRUPT, LB_AT(lb_cursor_offset(in)), "Thrift: the bytes end inside %s", type->name);
     return LB_OK;
+}
+
+lb_status lb_thrift_decode(lb_thrift_protocol protocol, const lb_thrift_struct *type, lb_cursor *in, lb_arena *arena,
+                           void *out, lb_error *err)
+{
+    return lb_thrift_decode_visit(protocol, type, in, arena, out, NULL, NULL, err);
 }

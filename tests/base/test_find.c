@@ -92,17 +92,50 @@ static bool random_blocks_agree(lb_find_fn find)
     return true;
 }
 
+/* Words of few bits and of many, whose places stand one behind the other. */
+static bool random_bits_are_spread(lb_spread_fn spread)
+{
+    enum { MOST = 70 };
+    uint64_t random = 4711, words[MOST];
+
+    for (int turn = 0; turn < 20000; turn++) {
+        const size_t n = random_next(&random) % (MOST + 1), density = random_next(&random) % 5;
+        const uint32_t at = (uint32_t)random_next(&random) >> 4;
+        size_t bits = 0, k = 0;
+        for (size_t w = 0; w < n; w++) {
+            words[w] = random_next(&random) ^ random_next(&random) << 32;
+            for (size_t i = 0; i < density; i++)
+                words[w] &= random_next(&random) ^ random_next(&random) << 32;
+            if (random_next(&random) % 20 == 0)
+                words[w] = random_next(&random) % 2 == 0 ? 0 : UINT64_MAX;
+            bits += (size_t)__builtin_popcountll(words[w]);
+        }
+        uint32_t *out = malloc((bits + LB_FIND_BLOCK) * sizeof *out);
+        if (out == NULL)
+            return false;
+        spread(words, n, at, out);
+        for (size_t i = 0; i < n * LB_FIND_BLOCK; i++)
+            if ((words[i / LB_FIND_BLOCK] >> i % LB_FIND_BLOCK & 1) != 0 && out[k++] != at + i)
+                k = SIZE_MAX / 2;
+        free(out);
+        if (k != bits)
+            return false;
+    }
+    return true;
+}
+
 static void find_plain(void **state)
 {
     (void)state;
     assert_true(every_byte_agrees(lb_find_scalar));
     assert_true(random_blocks_agree(lb_find_scalar));
+    assert_true(random_bits_are_spread(lb_spread_scalar));
 }
 
 /* The choice is made once a process, so each one has a process of its own. */
 static void find_on_each_processor(void **state)
 {
-    static const char *const disabled[] = { "", "avx512", "avx2,avx512", "neon", "avx2,avx512,neon" };
+    static const char *const disabled[] = { "", "vbmi2", "avx512", "avx2,avx512", "neon", "avx2,avx512,neon" };
 
     (void)state;
     for (size_t i = 0; i < sizeof disabled / sizeof disabled[0]; i++) {
@@ -111,11 +144,12 @@ static void find_on_each_processor(void **state)
         assert_true(child >= 0);
         if (child == 0) {
             bool good = setenv("LB_DISABLE_CPU", disabled[i], 1) == 0;
-            _exit(good && every_byte_agrees(lb_find_values()) && random_blocks_agree(lb_find_values()) ? 0 : 1);
+            good = good && every_byte_agrees(lb_find_values()) && random_blocks_agree(lb_find_values());
+            _exit(good && random_bits_are_spread(lb_spread_bits()) ? 0 : 1);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            fail_msg("without \"%s\" other bytes are found", disabled[i]);
+            fail_msg("without \"%s\" other bytes or bits are found", disabled[i]);
     }
 }
 

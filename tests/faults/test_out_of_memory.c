@@ -202,6 +202,35 @@ static void forget_map(void)
     take_away(".br_map.bazan.old");
 }
 
+/* Files of other formats, of four rows each, where no lake looks: fastavro and msgpack wrote them. */
+static const char avro_file[] =
+    "Obj\001\004\024avro.codec\016deflate\026avro.schema\202\006{\042type\042: \042record\042, \042name\042: \042R"
+    "\042, \042fields\042: [{\042name\042: \042id\042, \042type\042: \042long\042}, {\042name\042: \042s\042, \042ty"
+    "pe\042: [\042null\042, \042string\042]}, {\042name\042: \042l\042, \042type\042: {\042type\042: \042array\042, "
+    "\042items\042: {\042type\042: \042record\042, \042name\042: \042P\042, \042fields\042: [{\042name\042: \042x"
+    "\042, \042type\042: \042double\042}]}}}, {\042name\042: \042u\042, \042type\042: [\042int\042, \042string\042]}"
+    ", {\042name\042: \042d\042, \042type\042: {\042type\042: \042bytes\042, \042logicalType\042: \042decimal\042, "
+    "\042precision\042: 9, \042scale\042: 2}}]}\0000123456789abcdef\002 c`b)1``b*eb\000\000\006\250\0010123456789abc"
+    "def\002\042cb`b\000\203\007\366\014\014LL)\000\010T\0010123456789abcdef\002.cab)1ba\000\203\007\366p\232\211"
+    "\251\224\205\341\004\0001\245\0040123456789abcdef\002*ccb)1fc\000\203\007\366\2304\033\013\243\016\000M=\004012"
+    "3456789abcdef";
+static const char msgpack_file[] =
+    "\207\242id\000\241s\242t0\241m\201\241x\222\000\300\241u\241u\241b\304\002ab\241t\327\377\000\000\000\024\000"
+    "\000\000\000\241e\324\001x\207\242id\001\241s\300\241m\201\241x\222\001\300\241u\001\241b\304\002ab\241t\327"
+    "\377\000\000\000\024\000\000\000\001\241e\324\001x\207\242id\002\241s\242t2\241m\201\241x\222\002\300\241u\241u"
+    "\241b\304\002ab\241t\327\377\000\000\000\024\000\000\000\002\241e\324\001x\207\242id\003\241s\242t3\241m\201"
+    "\241x\222\003\300\241u\003\241b\304\002ab\241t\327\377\000\000\000\024\000\000\000\003\241e\324\001x";
+
+static void put_bytes(const char *name, const char *bytes, size_t size)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
 static int make_lake(void **state)
 {
     char path[PATH_MAX];
@@ -214,6 +243,11 @@ static int make_lake(void **state)
         return -1;
     put("a.csv", "id,name,weight,day", 0, 40);
     put("sub/b.csv", "id,name,size,day", 100, 20);
+    (void)snprintf(path, sizeof path, "%s/.more", folder);
+    if (mkdir(path, 0700) != 0)
+        return -1;
+    put_bytes(".more/x.avro", avro_file, sizeof avro_file - 1);
+    put_bytes(".more/x.msgpack", msgpack_file, sizeof msgpack_file - 1);
     return 0;
 }
 
@@ -227,6 +261,11 @@ static int remove_lake(void **state)
     take_away("c.csv");
     take_away("rows.csv");
     take_away("sub/b.csv");
+    take_away(".more/x.avro");
+    take_away(".more/x.msgpack");
+    (void)snprintf(path, sizeof path, "%s/.more", folder);
+    if (rmdir(path) != 0)
+        return -1;
     (void)snprintf(path, sizeof path, "%s/sub", folder);
     return rmdir(path) + rmdir(folder);
 }
@@ -362,6 +401,44 @@ static lb_status job_table(lb_context *cx, lb_error *err)
 static lb_status job_arrow(lb_context *cx, lb_error *err)
 {
     return read_as(cx, "arrow", false, err);
+}
+
+/* All rows of one of the other files, then some of them in another order. */
+static lb_status read_other(lb_context *cx, const char *name, lb_error *err)
+{
+    static const uint64_t rows[] = { 3, 0, 3 };
+    const lb_slice slice = { .struct_size = sizeof slice, .limit = UINT64_MAX };
+    const lb_take take = { .struct_size = sizeof take, .rows = rows, .count = 3 };
+    const lb_print_options options = { .struct_size = sizeof options };
+    struct ArrowArrayStream stream = { .release = NULL };
+    char path[PATH_MAX];
+    size_t bytes = 0;
+    uint64_t n = 0;
+    lb_table *table = NULL;
+    (void)snprintf(path, sizeof path, "%s/.more/%s", folder, name);
+    lb_status status = lb_open(cx, path, NULL, &table, err);
+    if (status == LB_OK)
+        status = lb_table_slice(table, &slice, &stream, err);
+    if (status == LB_OK)
+        status = lb_print(cx, &stream, "tagged", &options, count_bytes, &bytes, &n, err);
+    if (status == LB_OK)
+        assert_int_equal(n, 4);
+    if (status == LB_OK)
+        status = lb_table_take(table, &take, &stream, err);
+    if (status == LB_OK)
+        status = lb_print(cx, &stream, "tagged", &options, count_bytes, &bytes, &n, err);
+    lb_close(table);
+    return status;
+}
+
+static lb_status job_avro(lb_context *cx, lb_error *err)
+{
+    return read_other(cx, "x.avro", err);
+}
+
+static lb_status job_msgpack(lb_context *cx, lb_error *err)
+{
+    return read_other(cx, "x.msgpack", err);
 }
 
 static bool count_part(void *user, const lb_part *part)
@@ -749,8 +826,8 @@ static void test_map(void **state)
 
 static void test_read(void **state)
 {
-    static const job_fn jobs[] = { job_read_map, job_csv,  job_ndjson, job_table,
-                                   job_arrow,    job_file, job_take,   job_doctor };
+    static const job_fn jobs[] = { job_read_map, job_csv,  job_ndjson, job_table, job_arrow,
+                                   job_file,     job_take, job_doctor, job_avro,  job_msgpack };
     (void)state;
     with_map();
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {

@@ -56,6 +56,44 @@ static void building_out_of_budget(void **state)
     assert_int_equal(budget.used, 0);
 }
 
+/* As many bytes as the blocks of the rows have and 4 KiB more; 0 where that is much, or not to be believed. */
+static void chunks(void **state)
+{
+    (void)state;
+    static const lb_block blocks[] = {
+        { 0, 10, 5, 100, 0, UINT64_MAX, UINT64_MAX },      { 10, 3, 105, 20, 0, UINT64_MAX, UINT64_MAX },
+        { 13, 5, 125, 262144, 0, UINT64_MAX, UINT64_MAX }, { 18, 5, 262269, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX },
+        { 23, 5, 50, 10, 0, UINT64_MAX, UINT64_MAX },
+    };
+    static const struct {
+        uint64_t first, last;
+        size_t bytes;
+    } cases[] = {
+        { 0, 0, 4196 },
+        { 9, 9, 4196 },
+        { 0, 10, 4216 },
+        { 12, 12, 4116 },
+        { 13, 17, 262144 + 4096 },
+        { 12, 13, 0 },
+        { 13, 18, 0 },
+        { 18, 18, 0 },
+        { 12, 23, 0 },
+        { 23, 27, 4106 },
+        { 28, 28, 0 },
+        { 0, 28, 0 },
+        { 28, 0, 0 },
+        { UINT64_MAX, UINT64_MAX, 0 },
+    };
+    lb_arena arena;
+    lb_arena_init(&arena, NULL);
+    lb_blocks b = build(&arena, blocks, LB_COUNT_OF(blocks));
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++)
+        assert_int_equal(lb_blocks_chunk(&b, cases[i].first, cases[i].last), cases[i].bytes);
+    b.first_byte = NULL;
+    assert_int_equal(lb_blocks_chunk(&b, 0, 0), 0);
+    lb_arena_free(&arena);
+}
+
 /* Every row of blocks of random sizes, empty ones between, against a plain search. */
 static void finding(void **state)
 {
@@ -158,7 +196,8 @@ static void copying_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(building), cmocka_unit_test(building_out_of_budget), cmocka_unit_test(finding),
+        cmocka_unit_test(building), cmocka_unit_test(building_out_of_budget),
+        cmocka_unit_test(finding),  cmocka_unit_test(chunks),
         cmocka_unit_test(copying),  cmocka_unit_test(copying_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

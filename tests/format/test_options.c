@@ -70,6 +70,11 @@ static const struct {
     { "sheet", "Q1 2024", "{\"sheet\":\"Q1 2024\"}", NULL },
     { "sheet", "2", "{\"sheet\":\"2\"}", NULL },
     { "sheet", "", NULL, "--sheet takes" },
+    { "header-row", NULL, "{\"header-row\":true}", NULL },
+    { "header-row", "false", "{\"header-row\":false}", NULL },
+    { "header-row", "1", NULL, "--header-row takes no value, true or false" },
+    { "names", "id,a\\,b", "{\"names\":\"id,a\\\\,b\"}", NULL },
+    { "names", "", NULL, "--names takes" },
     { "types", "proven", "{\"types\":\"proven\"}", NULL },
     { "types", "magic", NULL, "--types takes auto, proven, sample or text, not \"magic\"" },
     { "all-text", NULL, "{\"types\":\"text\"}", NULL },
@@ -135,7 +140,7 @@ static void the_list(void **state)
             assert_true(info->structural ? o->set != 0 && o->value_set == 0 : o->set == 0 && o->value_set != 0);
         lb_read_options_free(o);
     }
-    assert_int_equal(n, 13);
+    assert_int_equal(n, 15);
 }
 
 static const struct {
@@ -321,6 +326,9 @@ static const struct {
     { NULL, "encoding=utf-8", true },
     { NULL, "encoding=gbk", false },
     { NULL, "delimiter=;", false },
+    { NULL, "header-row", false },
+    { NULL, "header-row=false", true },
+    { &csv, "header-row", false },
 };
 
 static void serving(void **state)

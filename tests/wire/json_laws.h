@@ -137,6 +137,12 @@ static inline void check_index(const json_laws *in)
     lb_json_index()(in->text, blocks, fast);
     lb_json_index_scalar(in->text, blocks, slow);
     REQUIRE(memcmp(fast, slow, blocks * sizeof *fast) == 0);
+    lb_json_shape shapes[JSON_LAWS_MOST / LB_JSON_BLOCK], slow_shapes[JSON_LAWS_MOST / LB_JSON_BLOCK];
+    lb_json_carry after = carry, slow_after = carry;
+    lb_json_shapes()(in->text, blocks, &after, shapes);
+    lb_json_shapes_scalar(in->text, blocks, &slow_after, slow_shapes);
+    REQUIRE(memcmp(shapes, slow_shapes, blocks * sizeof *shapes) == 0);
+    REQUIRE(after.in_string == slow_after.in_string && after.escaped == slow_after.escaped);
     for (size_t b = 0; b < blocks; b++) {
         uint64_t quotes, inside = lb_json_strings(&fast[b], &quotes, &carry);
         for (unsigned i = 0; i < LB_JSON_BLOCK; i++) {

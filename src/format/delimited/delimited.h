@@ -76,6 +76,10 @@ typedef struct delim_scanner {
     uint64_t separators[DELIM_INDEX_BLOCKS]; /* delimiters (their first bytes) and line ends outside quotes */
     uint64_t breaks[DELIM_INDEX_BLOCKS];     /* the line ends among them */
     uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
+    bool marking;                            /* the next three are known */
+    uint64_t opens[DELIM_INDEX_BLOCKS];      /* quotes that open a field */
+    uint64_t closes[DELIM_INDEX_BLOCKS];     /* quotes that close one, for good or before another one */
+    uint64_t marks[DELIM_INDEX_BLOCKS];      /* quotes within a field that stand for themselves, and escapes */
     size_t block;                            /* the block that `mask` is of */
     uint64_t mask;                           /* its separators that were not passed */
     size_t passed;                           /* those before it are not in `mask` any more */
@@ -115,6 +119,62 @@ bool delim_skip_open(delim_scanner *s, bool quoted);
  * delim_next. */
 uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool fewer);
 
+/* ---- the fields of many records (delimited_cells.c) */
+
+/* Fields of records that all have as many, row after row. Field i is at data[begin[i]]; size[i] is its size with what it is: a clean
+ * one is the value without the quotes around it, a dirty one the whole field. */
+#define DELIM_CELL_QUOTED ((uint32_t)1 << 30)
+#define DELIM_CELL_DIRTY ((uint32_t)1 << 31)
+#define DELIM_CELLS 8192      /* so many at a time, */
+#define DELIM_CELLS_RECORDS 4 /* of as many records at least */
+
+typedef struct delim_cells {
+    const uint8_t *data;
+    size_t width, rows;
+    size_t wasted; /* records looked at behind one that does not fit */
+    uint32_t *begin, *size;
+
+    /* Private. */
+    size_t room, bytes, start;
+    uint32_t *ends, *marked;
+    uint64_t *opened, *closed; /* a bit for each field: a quote opens it; the last byte is one that closes it */
+    lb_budget *budget;
+} delim_cells;
+
+static inline delim_field delim_cell_field(const delim_cells *c, size_t i)
+{
+    const uint32_t size = c->size[i];
+
+    return (delim_field){ c->data + c->begin[i], size & ~(DELIM_CELL_QUOTED | DELIM_CELL_DIRTY),
+                          ((size & DELIM_CELL_QUOTED) != 0 ? (unsigned)DELIM_QUOTED : 0) |
+                              ((size & DELIM_CELL_DIRTY) != 0 ? (unsigned)DELIM_DIRTY : 0) };
+}
+
+/* Errors: BUDGET, also where records have so many fields that it is not worth it; NOMEM. */
+lb_status delim_cells_init(delim_cells *c, size_t width, lb_budget *budget, lb_error *err);
+void delim_cells_free(delim_cells *c); /* also one that is zero-initialised */
+
+/* Read up to `want` records that have c->width fields; stops before one that has not, or is not whole in the window, or that no
+ * line end closes: those are left to delim_next. Nothing is read of a dialect whose delimiter has several bytes. The cells lend
+ * from the window. */
+size_t delim_take_cells(delim_scanner *s, delim_cells *c, uint64_t want);
+
+/* ---- going through the index (delimited_token.c) */
+
+/* The next blocks of the window; false: there are none. */
+bool delim_refill(delim_scanner *s);
+
+/* Go on at a place where a record begins, or blank lines before one do. */
+void delim_goto(delim_scanner *s, size_t at);
+
+/* Behind the line end at `at`, or the end of the text. */
+static inline size_t delim_pass_break(const delim_scanner *s, size_t at)
+{
+    if (at == s->size)
+        return at;
+    return s->data[at] == '\r' && at + 1 < s->size && s->data[at + 1] == '\n' ? at + 2 : at + 1;
+}
+
 /* ---- the index under it (delimited_index.c) */
 
 /* Find the separators of the blocks from s->base on; s->carry is what stands before them, and afterwards behind them. */
@@ -123,8 +183,8 @@ void delim_index(delim_scanner *s);
 /* The same, byte by byte: for delimiters of several bytes, and the oracle of the fast one. */
 void delim_index_slow(delim_scanner *s);
 
-/* Value of a dirty field: at most field->size bytes are written to `out`. */
-size_t delim_unescape(const delim_dialect *d, const delim_field *field, uint8_t *out);
+/* Value of a dirty field, of which the first `most` bytes are wanted: as many, and at most field->size, are written to `out`. */
+size_t delim_unescape(const delim_dialect *d, const delim_field *field, size_t most, uint8_t *out);
 
 /* ---- a record reader over a text: window, tokenizer, and where it stands */
 
@@ -160,6 +220,9 @@ lb_status delim_records_skip(delim_records *r, uint64_t count, uint64_t *passed,
  * not, or holds invalid text, or is the last of the text. */
 lb_status delim_records_skip_fitting(delim_records *r, uint64_t count, size_t width, bool fewer, uint64_t *passed,
                                      lb_error *err);
+
+/* Read up to `want` records with cells->width fields at once, and mark the last one; 0: the next record is to be read by itself. */
+size_t delim_records_cells(delim_records *r, delim_cells *cells, uint64_t want);
 
 /* Physical line, from 1, and position in the text of the record just read; offset in the store of a position. */
 uint64_t delim_records_line(delim_records *r);
@@ -254,18 +317,18 @@ typedef struct delim_value {
 
 /* The rest of delim_read_value, for a field with escapes or in a file with null words. */
 lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
-                               lb_buf *scratch, delim_value *out, lb_error *err);
+                               size_t most, lb_buf *scratch, delim_value *out, lb_error *err);
 
-/* Errors: BUDGET, NOMEM (the scratch buffer). */
+/* Of a value with escapes no more than the first `most` bytes need be given. Errors: BUDGET, NOMEM (the scratch buffer). */
 static inline lb_status delim_read_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
-                                         lb_buf *scratch, delim_value *out, lb_error *err)
+                                         size_t most, lb_buf *scratch, delim_value *out, lb_error *err)
 {
     out->text = (lb_str){ (const char *)field->p, field->size };
     out->quoted = (field->flags & DELIM_QUOTED) != 0;
     out->null = field->size == 0 && !out->quoted && !values->text;
     if (__builtin_expect((field->flags & DELIM_DIRTY) == 0 && values->n_nulls == 0, 1))
         return LB_OK;
-    return delim_read_odd_value(d, values, field, scratch, out, err);
+    return delim_read_odd_value(d, values, field, most, scratch, out, err);
 }
 
 /* Blanks around an unquoted value do not count when it is typed. */
@@ -291,6 +354,29 @@ static inline bool delim_parse_bool(lb_str v, bool *out)
 
     *out = yes;
     return yes | no;
+}
+
+/* Take in the values of a column of many records, as delim_column_add does one by one. `values`, the dialect and the buffer are
+ * lent. */
+typedef struct delim_typing {
+    const delim_dialect *dialect;
+    const delim_values *values;
+    lb_buf *scratch;
+    bool asking; /* fields that begin with one of these may be null words */
+    bool odd[256];
+} delim_typing;
+
+void delim_typing_init(delim_typing *t, const delim_dialect *dialect, const delim_values *values, lb_buf *scratch);
+
+/* Errors: BUDGET, NOMEM (the scratch buffer). */
+lb_status delim_typing_add(const delim_typing *t, const delim_cells *cells, size_t column, delim_column *c, bool stats,
+                           lb_error *err);
+
+static inline int delim_compare_instant(struct delim_instant a, struct delim_instant b)
+{
+    if (a.seconds != b.seconds)
+        return a.seconds < b.seconds ? -1 : 1;
+    return (a.nanos > b.nanos) - (a.nanos < b.nanos);
 }
 
 /* The column's type in words: the join of all that was seen. */
@@ -416,8 +502,6 @@ lb_status delim_extend(lb_reader *r, const lb_survey_options *options, lb_arena 
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status delim_extents(lb_reader *r, const uint64_t *rows, size_t n, lb_extent *out, size_t *found, lb_error *err);
 lb_status delim_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
-lb_status delim_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                      lb_error *err);
 lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error *err);
 
 /* Begin reading so that the next record is row `first`, from the nearest block before it; *there false: the text ends before.

@@ -71,13 +71,16 @@ static size_t chunk_first(const survey *s, const lb_portion *p, size_t size, boo
 static size_t chunk_guess(void *user, const lb_portion *p)
 {
     const survey *s = user;
-    const size_t size = LB_MIN(p->filled, LB_PORTION_GUESS_BYTES), outside = chunk_first(s, p, size, false);
+    const size_t size = LB_MIN(p->filled, p->size), outside = chunk_first(s, p, size, false);
 
     if (s->r->dialect.quote < 0 || memchr(lb_portion_data(p), s->r->dialect.quote, size) == NULL)
         return outside;
     size_t inside = chunk_first(s, p, size, true);
-    if (inside == LB_PORTION_UNKNOWN || outside == LB_PORTION_UNKNOWN)
+    if (inside == LB_PORTION_UNKNOWN || outside == LB_PORTION_UNKNOWN) {
+        if (size < p->size)
+            return LB_PORTION_UNKNOWN;
         return outside == LB_PORTION_UNKNOWN ? inside : outside;
+    }
     return chunk_objections(s, p, inside, size) < chunk_objections(s, p, outside, size) ? inside : outside;
 }
 
@@ -221,7 +224,8 @@ static lb_status chunk_columns(const survey *s, survey *part, lb_error *err)
     }
     part->width = s->width;
     part->has_width = true;
-    return LB_OK;
+    part->open_bytes.size = part->closed.size = 0;
+    return survey_widen_block(part, s->width, err);
 }
 
 static lb_status chunk_take_in(const survey *s, const lb_portion *p, lb_error *err)
@@ -235,11 +239,15 @@ static lb_status chunk_take_in(const survey *s, const lb_portion *p, lb_error *e
                        p->to - p->from, p->at + p->from, p->first_row, p->first_line);
     lb_status status = LB_OK;
     while (status == LB_OK && got) {
-        status = delim_records_next(&part->records, &got, err);
+        status = survey_many(part, err);
+        if (status == LB_OK)
+            status = delim_records_next(&part->records, &got, err);
         if (status == LB_OK && got)
             status = survey_record(part, err);
     }
     delim_records_close(&part->records);
+    if (status == LB_OK)
+        status = survey_put_open(part, err);
     if (status == LB_OK && part->rows != p->first_row + p->rows)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a part of a file has %llu rows once and %llu rows again",
                        (unsigned long long)p->rows, (unsigned long long)(part->rows - p->first_row));
@@ -261,16 +269,45 @@ static bool chunk_values(void *user, lb_portion *p)
 
 /* ---------------------------------------------------------------- joining */
 
+/* Columns as survey_put_open put them go into those of the open block. */
+static lb_status chunk_join_open(survey *s, lb_cursor *c, lb_error *err)
+{
+    if (s->options->stats != LB_STATS_BLOCKS)
+        return LB_OK;
+    for (size_t i = 0; i < s->width; i++) {
+        const survey_declared *declared = &s->columns[i].declared;
+        survey_block_column *open = &s->open[i];
+        delim_column more;
+        survey_bounds bounds;
+        if (!delim_state_next(c, &more))
+            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "the columns of a part of the file do not read");
+        delim_column_merge(&open->seen, &more);
+        if (declared->type == NULL)
+            continue;
+        const uint8_t *bytes = lb_cursor_take(c, sizeof bounds);
+        if (bytes == NULL)
+            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "the bounds of a part of the file do not read");
+        memcpy(&bounds, bytes, sizeof bounds);
+        survey_merge_bounds(&declared->target, &open->declared, &bounds);
+    }
+    return LB_OK;
+}
+
 static lb_status chunk_join_starts(survey *s, const lb_portion *p, uint64_t after, lb_error *err)
 {
     const survey *part = &((chunk *)p->own)->survey;
     survey_start *starts = (survey_start *)(void *)part->starts.data;
     size_t n = part->starts.size / sizeof *starts;
+    lb_cursor columns;
 
+    s->block_width = s->width;
+    lb_cursor_init(&columns, part->closed.data, part->closed.size, 0);
+    LB_TRY(chunk_join_open(s, &columns, err));
     for (size_t i = 0; i < n; i++) {
         if (starts[i].first_row == p->first_row)
             starts[i].before = after;
         LB_TRY(survey_begin_block(s, &starts[i], err));
+        LB_TRY(chunk_join_open(s, &columns, err));
         if (s->structure_only)
             LB_TRY(survey_take_state(s, starts[i].first_row, err));
     }
@@ -313,7 +350,7 @@ static lb_status chunk_join(void *user, lb_portion *p, uint64_t after, lb_error 
     LB_TRY(chunk_join_starts(s, p, after, err));
     if (!s->structure_only)
         LB_TRY(chunk_join_state(s, part, err));
-    for (size_t i = 0; i < s->width && !s->structure_only; i++) {
+    for (size_t i = 0; i < s->width && !s->structure_only && s->options->stats != LB_STATS_BLOCKS; i++) {
         survey_column *to = &s->columns[i];
         const survey_column *from = &part->columns[i];
         delim_column_merge(&to->seen, &from->seen);
@@ -321,7 +358,6 @@ static lb_status chunk_join(void *user, lb_portion *p, uint64_t after, lb_error 
             survey_merge_bounds(&to->declared.target, &to->declared.bounds, &from->declared.bounds);
     }
     s->rows += p->rows;
-    s->block_width = s->width;
     return LB_OK;
 }
 
@@ -353,11 +389,11 @@ static void chunk_close(void *user, lb_portion *p)
     free(c);
 }
 
-/* Is this a file that parts can be read of? Statistics of blocks are taken in one after the other. */
+/* Is this a file that parts can be read of? */
 static bool chunks_may(const survey *s)
 {
     return s->has_width && !s->part && s->records.text.encoding == NULL && s->records.text.bad_at == UINT64_MAX &&
-           s->options->stats != LB_STATS_BLOCKS && s->options->sample_bytes == 0;
+           s->options->sample_bytes == 0;
 }
 
 lb_status survey_chunks(survey *s, bool *odd, lb_error *err)

@@ -329,7 +329,8 @@ static const char *const format_options[] = { "delimiter", "quote",  "escape", "
 #define FORMAT_FUNCTIONS                                                                                         \
     .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,         \
     .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .take = delim_scan, \
-    .extents = delim_extents, .raw = delim_raw, .adapt = delim_adapt, .suggest = delim_suggest, .close = format_close
+    .extents = delim_extents, .raw = delim_raw, .adapt = lb_adapt_types, .suggest = delim_suggest,               \
+    .close = format_close
 
 #define FORMAT_HANDLER(id, ext, character, null_words)                                                           \
     static const delim_defaults id##_defaults = { .delimiter = (character),                                      \

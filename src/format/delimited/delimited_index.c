@@ -49,12 +49,17 @@ static uint64_t index_escaped(uint64_t escapes, bool *carry)
     return escaped;
 }
 
-/* Leaves in `separators` and `breaks` those outside quotes. True: a quote or two stand inside a field. */
-INDEX_INLINE bool index_quotes(uint64_t quotes, uint64_t *separators, uint64_t *breaks, delim_carry *carry)
+/* What quotes are. */
+typedef struct index_roles {
+    uint64_t opens, closes, within; /* open a field, close one, stand for themselves within one */
+} index_roles;
+
+/* Leaves in `separators` and `breaks` those outside quotes. */
+INDEX_INLINE index_roles index_quotes(const uint64_t all, uint64_t *separators, uint64_t *breaks, delim_carry *carry)
 {
+    uint64_t quotes = all;
     const uint64_t ends = *separators, quoted = carry->quoted ? ~(uint64_t)0 : 0, edge = carry->edge ? 1 : 0,
                    closed = carry->closed ? 1 : 0;
-    bool stray = false;
     uint64_t inside, outside, closing, reopened, opening;
 
     for (;;) {
@@ -69,17 +74,16 @@ INDEX_INLINE bool index_quotes(uint64_t quotes, uint64_t *separators, uint64_t *
         uint64_t from = index_below(bad); /* what is right */
         uint64_t field = ends & ~from;    /* a separator behind it ends the field */
         quotes &= from | (field == 0 ? 0 : ~index_below(field));
-        stray = true;
     }
     *separators = outside;
     *breaks &= ~inside;
     carry->quoted = inside >> 63 != 0;
     carry->edge = outside >> 63 != 0;
     carry->closed = closing >> 63 != 0;
-    return stray || (opening & reopened) != 0;
+    return (index_roles){ opening & ~reopened, closing, (all & ~quotes) | (opening & reopened) };
 }
 
-INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has_quote, bool has_escape)
+INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has_quote, bool has_escape, bool marking)
 {
     const unsigned n = s->n_values;
     delim_carry carry = s->carry;
@@ -89,22 +93,30 @@ INDEX_INLINE void index_blocks(delim_scanner *s, const uint64_t *found, bool has
         uint64_t breaks = found[VALUE_LF] | found[VALUE_CR], separators = breaks | found[VALUE_DELIMITER];
         s->lines[b] = breaks & ~(found[VALUE_LF] & (found[VALUE_CR] << 1 | (carry.cr ? 1 : 0)));
         carry.cr = found[VALUE_CR] >> 63 != 0;
-        uint64_t quotes = has_quote ? found[VALUE_NEXT] : 0;
+        uint64_t quotes = has_quote ? found[VALUE_NEXT] : 0, marks = 0;
+        index_roles roles = { 0, 0, 0 };
         if (has_escape && (found[n - 1] != 0 || carry.escaped)) {
             uint64_t escaped = index_escaped(found[n - 1], &carry.escaped);
             breaks &= ~escaped;
             separators &= ~escaped;
             quotes &= ~escaped;
+            marks = found[n - 1] & ~escaped;
             dirty = true;
         }
         if (quotes != 0 || carry.quoted) {
-            dirty |= index_quotes(quotes, &separators, &breaks, &carry);
+            roles = index_quotes(quotes, &separators, &breaks, &carry);
+            dirty |= roles.within != 0;
         } else {
             carry.edge = separators >> 63 != 0;
             carry.closed = false;
         }
         s->separators[b] = separators;
         s->breaks[b] = breaks;
+        if (marking) {
+            s->opens[b] = roles.opens;
+            s->closes[b] = roles.closes;
+            s->marks[b] = marks | roles.within;
+        }
     }
     s->carry = carry;
     if (dirty)
@@ -135,9 +147,11 @@ void delim_index(delim_scanner *s)
     }
     index_find(s, found);
     if (s->dialect->escape >= 0)
-        index_blocks(s, found, s->dialect->quote >= 0, true);
+        index_blocks(s, found, s->dialect->quote >= 0, true, true);
+    else if (s->marking)
+        index_blocks(s, found, s->dialect->quote >= 0, false, true);
     else
-        index_blocks(s, found, s->dialect->quote >= 0, false);
+        index_blocks(s, found, s->dialect->quote >= 0, false, false);
 }
 
 /* ---------------------------------------------------------------- byte by byte */
@@ -159,11 +173,18 @@ static void index_byte(delim_scanner *s, size_t at, delim_carry *carry, uint64_t
         carry->edge = carry->skip == 0;
     } else if (c == d->escape) {
         carry->escaped = true;
+        s->marks[b] |= bit;
         s->dirty_to = at + 1;
     } else if (c == d->quote) {
         bool opens = !before.quoted && (before.edge || before.closed);
-        if (!before.edge && !before.quoted)
+        if (before.edge)
+            s->opens[b] |= bit;
+        if (before.quoted)
+            s->closes[b] |= bit;
+        if (!before.edge && !before.quoted) {
+            s->marks[b] |= bit;
             s->dirty_to = at + 1;
+        }
         carry->closed = before.quoted;
         carry->quoted = opens;
     } else if (before.quoted) {
@@ -189,6 +210,9 @@ void delim_index_slow(delim_scanner *s)
     memset(s->separators, 0, s->n_blocks * sizeof *s->separators);
     memset(s->breaks, 0, s->n_blocks * sizeof *s->breaks);
     memset(s->lines, 0, s->n_blocks * sizeof *s->lines);
+    memset(s->opens, 0, s->n_blocks * sizeof *s->opens);
+    memset(s->closes, 0, s->n_blocks * sizeof *s->closes);
+    memset(s->marks, 0, s->n_blocks * sizeof *s->marks);
     left = LB_MIN(left, s->n_blocks * LB_FIND_BLOCK);
     for (size_t i = 0; i < left; i++)
         index_byte(s, s->base + i, &carry, (uint64_t)1 << i % LB_FIND_BLOCK, i / LB_FIND_BLOCK);

@@ -34,28 +34,22 @@ static bool infer_is_null_word(lb_str raw, const delim_values *values)
 }
 
 lb_status delim_read_odd_value(const delim_dialect *d, const delim_values *values, const delim_field *field,
-                               lb_buf *scratch, delim_value *out, lb_error *err)
+                               size_t most, lb_buf *scratch, delim_value *out, lb_error *err)
 {
     if (!out->quoted && !out->null && !values->text)
         out->null = infer_is_null_word(out->text, values);
     if (out->null || (field->flags & DELIM_DIRTY) == 0)
         return LB_OK;
     scratch->size = 0;
-    LB_TRY(lb_buf_reserve(scratch, field->size + DELIM_VALUE_PADDING, err));
-    size_t size = delim_unescape(d, field, scratch->data);
+    most = LB_MIN(most, field->size);
+    LB_TRY(lb_buf_reserve(scratch, most + DELIM_VALUE_PADDING, err));
+    size_t size = delim_unescape(d, field, most, scratch->data);
     memset(scratch->data + size, 0, DELIM_VALUE_PADDING);
     out->text = (lb_str){ (const char *)scratch->data, size };
     return LB_OK;
 }
 
 /* ---------------------------------------------------------------- taking values in */
-
-static int infer_compare_instant(struct delim_instant a, struct delim_instant b)
-{
-    if (a.seconds != b.seconds)
-        return a.seconds < b.seconds ? -1 : 1;
-    return (a.nanos > b.nanos) - (a.nanos < b.nanos);
-}
 
 #define INFER_WIDEN(c, kind, min, max, value) \
     do {                                      \
@@ -245,9 +239,9 @@ static delim_kind infer_add_instant(delim_column *c, lb_str v)
     if (t.seconds > c->min_at[place].seconds && t.seconds < c->max_at[place].seconds)
         return kind; /* as long as there are no bounds, both are 0 */
     struct delim_instant at = { t.seconds, t.nanos };
-    if (first || infer_compare_instant(at, c->min_at[place]) < 0)
+    if (first || delim_compare_instant(at, c->min_at[place]) < 0)
         c->min_at[place] = at;
-    if (first || infer_compare_instant(at, c->max_at[place]) > 0)
+    if (first || delim_compare_instant(at, c->max_at[place]) > 0)
         c->max_at[place] = at;
     return kind;
 }
@@ -429,9 +423,9 @@ static void infer_merge_instants(delim_column *c, const delim_column *o)
             kind = place == AT_UTC ? DELIM_KIND_UTC : DELIM_KIND_TIMESTAMP;
         if (o->seen[kind] == 0)
             continue;
-        if (c->seen[kind] == 0 || infer_compare_instant(o->min_at[place], c->min_at[place]) < 0)
+        if (c->seen[kind] == 0 || delim_compare_instant(o->min_at[place], c->min_at[place]) < 0)
             c->min_at[place] = o->min_at[place];
-        if (c->seen[kind] == 0 || infer_compare_instant(o->max_at[place], c->max_at[place]) > 0)
+        if (c->seen[kind] == 0 || delim_compare_instant(o->max_at[place], c->max_at[place]) > 0)
             c->max_at[place] = o->max_at[place];
         c->nanos[place] |= o->nanos[place];
     }
@@ -599,8 +593,8 @@ static void infer_instant_bounds(const delim_column *c, int place, const char *t
 
     if (place == AT_TIMESTAMP && c->seen[DELIM_KIND_DATE] != 0) {
         struct delim_instant first = { (int64_t)c->min_date * 86400, 0 }, last = { (int64_t)c->max_date * 86400, 0 };
-        lo = infer_compare_instant(first, lo) < 0 ? first : lo;
-        hi = infer_compare_instant(last, hi) > 0 ? last : hi;
+        lo = delim_compare_instant(first, lo) < 0 ? first : lo;
+        hi = delim_compare_instant(last, hi) > 0 ? last : hi;
     }
     if (lb_datetime_count(&(lb_datetime){ .seconds = lo.seconds, .nanos = lo.nanos }, unit, &min) &&
         lb_datetime_count(&(lb_datetime){ .seconds = hi.seconds, .nanos = hi.nanos }, unit, &max))

@@ -151,6 +151,17 @@ lb_status delim_records_skip_fitting(delim_records *r, uint64_t count, size_t wi
     return LB_OK;
 }
 
+size_t delim_records_cells(delim_records *r, delim_cells *cells, uint64_t want)
+{
+    /* Text that is not valid is looked at record by record. */
+    size_t n = r->text.bad_at == UINT64_MAX ? delim_take_cells(&r->scan, cells, want) : 0;
+
+    if (n != 0)
+        delim_records_mark(r);
+    r->row += n;
+    return n;
+}
+
 uint64_t delim_records_line(delim_records *r)
 {
     records_count_lines(r, r->scan.start);

@@ -266,8 +266,8 @@ static lb_status scan_record(scan *s, lb_error *err)
     for (size_t i = 0; i < s->n_columns; i++) {
         delim_value v = { .null = true };
         if (s->columns[i].field < scanner->n_fields)
-            LB_TRY(
-                delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], &s->scratch, &v, err));
+            LB_TRY(delim_read_value(&r->dialect, &r->values, &scanner->fields[s->columns[i].field], SIZE_MAX,
+                                    &s->scratch, &v, err));
         LB_TRY(scan_append(s, i, &v, err));
     }
     return LB_OK;
@@ -460,6 +460,14 @@ static uint64_t scan_count(const lb_range *range, uint64_t total)
     return n;
 }
 
+/* A few rows of small blocks are read by a few bytes. */
+static size_t scan_chunk(const scan *s, const lb_range *range, uint64_t first)
+{
+    if (range->chunk != 0 || s->r->known->total_rows == LB_ROWS_UNKNOWN)
+        return range->chunk;
+    return lb_blocks_chunk(&s->r->known->blocks, first, s->rows != NULL ? s->rows[s->left - 1] : first + s->left - 1);
+}
+
 static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
 {
     lb_reader *r = s->r;
@@ -481,7 +489,7 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
         return LB_OK;
     s->rows = range->rows;
     uint64_t first = s->rows != NULL ? *s->rows : range->first;
-    LB_TRY(delim_seek(r, first, range->chunk, &s->records, &there, err));
+    LB_TRY(delim_seek(r, first, scan_chunk(s, range, first), &s->records, &there, err));
     s->at_end = !there;
     return scan_check_end(s, err);
 }

@@ -44,7 +44,7 @@ static lb_status survey_begin_column(survey *s, survey_column *c, lb_error *err)
     return survey_declare(s, c, c->name, err);
 }
 
-static lb_status survey_widen_block(survey *s, size_t more, lb_error *err)
+lb_status survey_widen_block(survey *s, size_t more, lb_error *err)
 {
     if (s->options->stats != LB_STATS_BLOCKS)
         return LB_OK;
@@ -102,7 +102,7 @@ static lb_status survey_header(survey *s, lb_error *err)
     const delim_values as_text = { .text = true };
     for (size_t i = 0; i < n_header; i++) {
         delim_value v;
-        LB_TRY(delim_read_value(&s->r->dialect, &as_text, &scan->fields[i], &s->scratch, &v, err));
+        LB_TRY(delim_read_value(&s->r->dialect, &as_text, &scan->fields[i], SIZE_MAX, &s->scratch, &v, err));
         header[i] = (lb_str){ lb_arena_copy(s->arena, v.text), v.text.size };
         if (header[i].at == NULL)
             return lb_arena_fail(s->arena, err);
@@ -196,6 +196,20 @@ static lb_status survey_close_columns(survey *s, uint64_t rows, lb_error *err)
     return LB_OK;
 }
 
+lb_status survey_put_open(survey *s, lb_error *err)
+{
+    if (s->options->stats != LB_STATS_BLOCKS)
+        return LB_OK;
+    for (size_t i = 0; i < s->width; i++) {
+        survey_block_column *open = &s->open[i];
+        LB_TRY(delim_state_add(&s->closed, &open->seen, err));
+        if (s->columns[i].declared.type != NULL)
+            LB_TRY(lb_buf_append(&s->closed, &open->declared, sizeof open->declared, err));
+        *open = (survey_block_column){ .declared.any = false };
+    }
+    return LB_OK;
+}
+
 /* The open block ends before row `row`, at an offset. */
 static lb_status survey_close_block(survey *s, uint64_t row, uint64_t offset, lb_error *err)
 {
@@ -265,10 +279,12 @@ static lb_status survey_open_block(survey *s, lb_error *err)
 
     if (s->records.text.encoding == NULL)
         survey_keep_bytes(&start, scan->data + scan->start, scan->size - scan->start);
-    if (!s->part)
-        LB_TRY(survey_begin_block(s, &start, err));
-    else
+    if (s->part) {
+        LB_TRY(survey_put_open(s, err));
         LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
+    } else {
+        LB_TRY(survey_begin_block(s, &start, err));
+    }
     return survey_take_state(s, s->rows, err);
 }
 
@@ -314,6 +330,11 @@ static lb_status survey_declared_value(survey *s, size_t column, const delim_val
     return LB_CORRUPT;
 }
 
+static delim_column *survey_seen(survey *s, size_t column)
+{
+    return s->options->stats == LB_STATS_BLOCKS ? &s->open[column].seen : &s->columns[column].seen;
+}
+
 static lb_status survey_value(survey *s, size_t column, const delim_value *v, lb_error *err)
 {
     survey_column *c = &s->columns[column];
@@ -322,7 +343,7 @@ static lb_status survey_value(survey *s, size_t column, const delim_value *v, lb
     if (c->declared.type != NULL)
         LB_TRY(survey_declared_value(s, column, v, in_blocks ? &s->open[column].declared : &c->declared.bounds, err));
     if (!v->null)
-        delim_column_add(in_blocks ? &s->open[column].seen : &c->seen, v->text, v->quoted, &s->r->values, c->bounds);
+        delim_column_add(survey_seen(s, column), v->text, v->quoted, &s->r->values, c->bounds);
     return LB_OK;
 }
 
@@ -330,18 +351,10 @@ static lb_status survey_value(survey *s, size_t column, const delim_value *v, lb
 static lb_status survey_values(survey *s, lb_error *err)
 {
     const delim_scanner *scan = &s->records.scan;
-    const delim_values *values = &s->r->values;
     delim_value v;
 
     for (size_t i = 0; i < scan->n_fields; i++) {
-        const delim_field *f = &scan->fields[i];
-        if (s->as_it_stands && f->flags == 0) {
-            if (f->size != 0)
-                delim_column_add(&s->columns[i].seen, (lb_str){ (const char *)f->p, f->size }, false, values,
-                                 s->columns[i].bounds);
-            continue;
-        }
-        LB_TRY(delim_read_value(&s->r->dialect, &s->r->values, &scan->fields[i], &s->scratch, &v, err));
+        LB_TRY(delim_read_value(&s->r->dialect, &s->r->values, &scan->fields[i], SIZE_MAX, &s->scratch, &v, err));
         LB_TRY(survey_value(s, i, &v, err));
     }
     return LB_OK;
@@ -362,6 +375,43 @@ lb_status survey_record(survey *s, lb_error *err)
     s->rows++;
     s->block_width = s->width;
     delim_records_mark(&s->records);
+    return LB_OK;
+}
+
+/* May records be taken in by columns? A value that does not read as its column declares is told with its place. */
+static bool survey_may_have_many(const survey *s)
+{
+    return !s->structure_only && s->has_width && (s->has_block || s->part) && s->options->sample_bytes == 0 &&
+           (s->r->options == NULL || s->r->options->n_columns == 0);
+}
+
+/* Cells for as many fields as the records have. */
+static bool survey_make_cells(survey *s)
+{
+    if (s->cells.width == s->width)
+        return true;
+    delim_cells_free(&s->cells);
+    return delim_cells_init(&s->cells, s->width, &s->r->cx->budget, NULL) == LB_OK;
+}
+
+lb_status survey_many(survey *s, lb_error *err)
+{
+    const uint64_t left = s->options->stride - s->rows % s->options->stride;
+
+    if (s->single != 0 || left == s->options->stride || !survey_may_have_many(s)) {
+        s->single -= s->single != 0;
+        return LB_OK;
+    }
+    if (!survey_make_cells(s)) {
+        s->single = UINT64_MAX;
+        return LB_OK;
+    }
+    const size_t n = delim_records_cells(&s->records, &s->cells, left);
+    for (size_t i = 0; i < s->width && n != 0; i++)
+        LB_TRY(delim_typing_add(&s->typing, &s->cells, i, survey_seen(s, i), s->columns[i].bounds, err));
+    s->rows += n;
+    /* What was looked at in vain costs less than reading so many records. */
+    s->single = s->cells.wasted / 4;
     return LB_OK;
 }
 
@@ -404,6 +454,7 @@ static lb_status survey_rows(survey *s, lb_error *err)
             again = s->records.text.at + plain;
         }
         LB_TRY(survey_pass(s, err));
+        LB_TRY(survey_many(s, err));
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got)
             break;
@@ -466,7 +517,7 @@ void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_
     lb_block_builder_init(&s->blocks, budget);
     const bool declared = r->options != NULL && r->options->n_columns != 0;
     s->structure_only = r->values.text && options->stats == LB_STATS_OFF && !declared;
-    s->as_it_stands = !r->values.text && r->values.n_nulls == 0 && options->stats != LB_STATS_BLOCKS && !declared;
+    delim_typing_init(&s->typing, &r->dialect, &r->values, &s->scratch);
 }
 
 void survey_free(survey *s)
@@ -479,6 +530,7 @@ void survey_free(survey *s)
     delim_namer_free(&s->namer);
     lb_buf_free(&s->state);
     lb_buf_free(&s->starts);
+    delim_cells_free(&s->cells);
     lb_block_builder_free(&s->blocks);
 }
 

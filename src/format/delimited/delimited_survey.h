@@ -45,6 +45,9 @@ typedef struct survey {
     lb_arena *arena; /* of the entry */
     delim_records records;
     lb_buf scratch;
+    delim_typing typing;
+    delim_cells cells; /* of many records */
+    uint64_t single;   /* so many records more are read one by one, for there are no cells, or few fit in them */
 
     delim_namer namer;
     bool has_width;
@@ -60,11 +63,11 @@ typedef struct survey {
     lb_block_builder blocks;
     survey_block_column *open; /* `--stats block`: the open block's columns, in a buffer */
     lb_buf open_bytes;
-    lb_buf closed;       /* those of closed blocks: a run for each block, as survey_close_columns puts it */
-    uint64_t n_closed;   /* columns in it */
-    lb_buf state;        /* the columns as they were when a block began, for delim_extend */
+    lb_buf closed;     /* those of closed blocks: a run for each block, as survey_close_columns puts it; of a part, the
+                            columns up to the first block that begins there, then those of each, as survey_put_open does */
+    uint64_t n_closed; /* columns in it */
+    lb_buf state;      /* the columns as they were when a block began, for delim_extend */
     bool structure_only; /* all text, no statistics: values are not looked at */
-    bool as_it_stands;   /* a field without quotes and escapes is null where it is empty, else a value of its column */
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
@@ -84,8 +87,16 @@ void survey_free(survey *s);
 /* Columns up to `width`. */
 lb_status survey_widen(survey *s, size_t width, lb_error *err);
 
+/* Take in records from the place of the record reader on, as many as can be within the block. */
+lb_status survey_many(survey *s, lb_error *err);
+
 /* Take in the record just read. */
 lb_status survey_record(survey *s, lb_error *err);
+
+/* Of a part whose blocks have statistics: put the open block's columns away, and begin them anew. */
+lb_status survey_put_open(survey *s, lb_error *err);
+/* Room for the open block's columns, of which there are `more`. */
+lb_status survey_widen_block(survey *s, size_t more, lb_error *err);
 
 /* A block begins: the one before it, which ends at start->before, is closed. */
 lb_status survey_begin_block(survey *s, const survey_start *start, lb_error *err);

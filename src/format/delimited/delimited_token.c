@@ -32,8 +32,7 @@ static inline bool delim_is_break(uint8_t c)
 
 /* ---------------------------------------------------------------- going through the index */
 
-/* The next blocks of the window; false: there are none. */
-static bool delim_refill(delim_scanner *s)
+bool delim_refill(delim_scanner *s)
 {
     size_t next = s->base + s->n_blocks * LB_FIND_BLOCK;
 
@@ -46,8 +45,7 @@ static bool delim_refill(delim_scanner *s)
     return true;
 }
 
-/* Go on at a place where a record begins, or blank lines before one do. */
-static void delim_goto(delim_scanner *s, size_t at)
+void delim_goto(delim_scanner *s, size_t at)
 {
     s->after = s->passed = at;
     if (s->n_blocks != 0 && at >= s->base && at < s->base + s->n_blocks * LB_FIND_BLOCK) {
@@ -181,14 +179,6 @@ static inline size_t delim_take_fields(delim_scanner *s, size_t *from)
     s->n_fields = (size_t)(field - s->fields);
     *from = begin;
     return end;
-}
-
-/* Behind the line end at `at`, or the end of the text. */
-static inline size_t delim_pass_break(const delim_scanner *s, size_t at)
-{
-    if (at == s->size)
-        return at;
-    return s->data[at] == '\r' && at + 1 < s->size && s->data[at + 1] == '\n' ? at + 2 : at + 1;
 }
 
 static inline size_t delim_pass_blank(const delim_scanner *s, size_t at)
@@ -430,27 +420,40 @@ uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool 
     return w.passed;
 }
 
-size_t delim_unescape(const delim_dialect *d, const delim_field *field, uint8_t *out)
+/* The end of a run of bytes that stand for themselves. */
+static const uint8_t *delim_run_end(const delim_dialect *d, const uint8_t *p, const uint8_t *end, bool quoted)
+{
+    if (d->escape >= 0) {
+        while (p < end && *p != (uint8_t)d->escape && !(quoted && *p == (uint8_t)d->quote))
+            p++;
+        return p;
+    }
+    const uint8_t *found = quoted && p < end ? memchr(p, d->quote, (size_t)(end - p)) : NULL;
+    return found == NULL ? end : found;
+}
+
+size_t delim_unescape(const delim_dialect *d, const delim_field *field, size_t most, uint8_t *out)
 {
     const uint8_t *p = field->p, *end = p + field->size;
     bool quoted = (field->flags & DELIM_QUOTED) != 0;
-    uint8_t *to = out;
+    size_t size = 0;
 
-    if (quoted)
-        p++;
-    while (p < end) {
-        if ((int)*p == d->escape && p + 1 < end) {
-            p++;
-        } else if (quoted && *p == (uint8_t)d->quote) {
-            if (p + 1 < end && p[1] == (uint8_t)d->quote) {
-                p++;
-            } else {
-                quoted = false;
-                p++;
-                continue;
-            }
+    p += quoted;
+    while (p < end && size < most) {
+        const uint8_t *to = delim_run_end(d, p, end, quoted);
+        size_t run = LB_MIN((size_t)(to - p), most - size);
+        memcpy(out + size, p, run);
+        size += run;
+        if (to == end || size == most)
+            break;
+        p = to + 1;
+        if ((int)*to == d->escape ? p < end : p < end && *p == *to) {
+            out[size++] = *p++; /* what the escape, or the quote before another one, makes of it */
+        } else if ((int)*to == d->escape) {
+            out[size++] = *to; /* nothing follows */
+        } else {
+            quoted = false;
         }
-        *to++ = *p++;
     }
-    return (size_t)(to - out);
+    return size;
 }

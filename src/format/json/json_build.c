@@ -37,7 +37,7 @@ struct js_builder {
     size_t n_children;
     js_builder *children; /* STRUCT: fields; LIST: items; MAP: keys and values */
     js_builder *same;     /* STRUCT's fields: the next one of that name */
-    js_keys keys;         /* STRUCT: names of fields, then learnt ones */
+    lb_keys keys;         /* STRUCT: names of fields, then learnt ones */
     size_t n_named;
     js_builder **named; /* the first field of each name */
 };
@@ -64,10 +64,10 @@ static lb_status builder_names(js_build *b, const struct ArrowSchema *schema, js
         return lb_arena_fail(b->arena, err);
     for (size_t i = out->n_children; i-- > 0;) {
         const lb_str name = lb_str_of(schema->children[i]->name);
-        size_t number = js_keys_of(&out->keys, name);
-        if (number == JS_NO_KEY) {
+        size_t number = lb_keys_of(&out->keys, name);
+        if (number == LB_NO_KEY) {
             number = out->keys.count;
-            LB_TRY(js_keys_add(&out->keys, b->arena, name, err));
+            LB_TRY(lb_keys_add(&out->keys, b->arena, name, err));
         }
         out->children[i].same = out->named[number];
         out->named[number] = &out->children[i];
@@ -600,17 +600,17 @@ static js_builder *build_field(js_build *b, js_builder *s, size_t k, const lb_js
 {
     size_t number = js_keys_find(&s->keys, k, key, &b->key);
 
-    if (number == JS_NO_KEY && !build_knows(b, key, top))
+    if (number == LB_NO_KEY && !build_knows(b, key, top))
         return NULL;
-    if (number == JS_NO_KEY && s->keys.count < s->n_named + BUILD_LEARNT_KEYS) {
+    if (number == LB_NO_KEY && s->keys.count < s->n_named + BUILD_LEARNT_KEYS) {
         const lb_str name = js_text(key, &b->key);
         number = s->keys.count;
-        if (name.at == NULL || js_keys_add(&s->keys, b->arena, name, NULL) != LB_OK)
+        if (name.at == NULL || lb_keys_add(&s->keys, b->arena, name, NULL) != LB_OK)
             return NULL;
     }
-    if (number == JS_NO_KEY)
+    if (number == LB_NO_KEY)
         return NULL;
-    js_keys_hint(&s->keys, b->arena, k, number);
+    lb_keys_hint(&s->keys, b->arena, k, number);
     return number < s->n_named ? s->named[number] : NULL;
 }
 

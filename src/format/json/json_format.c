@@ -115,13 +115,6 @@ static lb_status format_open(const lb_format *format, lb_context *cx, lb_store *
     return status;
 }
 
-bool js_schema_is_value(const struct ArrowSchema *schema)
-{
-    lb_str rows;
-
-    return schema->n_children == 1 && lb_schema_get_meta(schema->children[0], JS_META_ROWS, &rows);
-}
-
 /* The first bytes say UTF-16, with a mark or without: JSON begins with two characters of ASCII. */
 static lb_status format_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error *err)
 {
@@ -142,10 +135,10 @@ static lb_status format_suggest(lb_reader *r, char *out, char *why, size_t cap, 
 
 lb_status js_tail(const lb_entry *known, lb_error *err)
 {
-    js_state state;
+    lb_seen_state state;
     bool good;
 
-    LB_TRY(js_state_get(known->open_state, NULL, false, &state, &good, err));
+    LB_TRY(lb_seen_state_get(known->open_state, NULL, false, &state, &good, err));
     if (!good || !state.torn)
         return LB_OK;
     const lb_where where = { (int64_t)state.torn_byte, (int64_t)state.torn_row, (int64_t)state.torn_line };
@@ -174,7 +167,7 @@ static const char *const format_options[] = { "encoding", "types", "all-text", "
                                        .take = js_scan,               \
                                        .extents = js_extents,         \
                                        .raw = js_raw,                 \
-                                       .adapt = js_adapt,             \
+                                       .adapt = lb_adapt_types,       \
                                        .suggest = format_suggest,     \
                                        .tail = js_tail,               \
                                        .close = format_close }

@@ -29,7 +29,7 @@ typedef struct parts_own {
 static size_t parts_guess(void *user, const lb_portion *p)
 {
     const parts_file *f = user;
-    const size_t size = LB_MIN(p->filled, LB_PORTION_GUESS_BYTES),
+    const size_t size = LB_MIN(p->filled, p->size),
                  at = lb_json_guess(lb_portion_data(p) - 1, size + 1, f->layout, (lb_str){ f->like, f->like_size });
 
     return at == SIZE_MAX || at == 0 ? LB_PORTION_UNKNOWN : at - 1;
@@ -108,6 +108,7 @@ static lb_status parts_take_in(const parts_file *f, const lb_portion *p, survey 
 {
     bool got = true;
 
+    LB_TRY(js_survey_open_nodes(part, err));
     part->rows = p->first_row;
     part->base_offset = p->at + p->from;
     js_records_lend(&part->records, p->cx, p->store, f->layout, lb_portion_data(p) + p->from, p->last_after - p->from,
@@ -130,7 +131,7 @@ static lb_status parts_take_in(const parts_file *f, const lb_portion *p, survey 
     if (part->rows != p->first_row + p->rows)
         return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a part of a file has %llu rows once and %llu rows again",
                        (unsigned long long)p->rows, (unsigned long long)(part->rows - p->first_row));
-    return LB_OK;
+    return js_survey_put_open(part, err);
 }
 
 static bool parts_values(void *user, lb_portion *p)
@@ -161,8 +162,26 @@ static lb_status parts_join_state(survey *s, const survey *part, lb_error *err)
         return LB_OK;
     s->state_row = part->state_row;
     s->state.size = s->state_more.size = 0;
-    LB_TRY(js_node_put(s->seen, &s->state, err));
+    LB_TRY(lb_seen_put(s->seen, &s->state, err));
     return lb_buf_append(&s->state_more, part->state.data, part->state.size, err);
+}
+
+/* What js_survey_put_open put goes into what the open block has. */
+static lb_status parts_join_open(survey *s, lb_cursor *c, lb_error *err)
+{
+    lb_arena arena;
+    lb_seen *more;
+
+    if (s->open == NULL)
+        return LB_OK;
+    lb_arena_init(&arena, s->arena->budget);
+    lb_status status = lb_seen_get(c, &arena, &more, err);
+    if (status == LB_OK && c->bad)
+        status = lb_fail(err, LB_INTERNAL, LB_NOWHERE, "what a part of the file has seen does not read");
+    if (status == LB_OK)
+        status = lb_seen_merge(s->open, more, &s->open_nodes, err);
+    lb_arena_free(&arena);
+    return status;
 }
 
 static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error *err)
@@ -171,17 +190,21 @@ static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error 
     survey *s = f->s;
     const survey *part = &((parts_own *)p->own)->survey;
     survey_start *starts = (survey_start *)(void *)part->starts.data;
+    lb_cursor open;
 
     js_survey_give_tap(s, p->at, lb_portion_data(p), LB_MAX(p->size, p->to));
     if (p->rows == 0)
         return LB_OK;
+    lb_cursor_init(&open, part->closed.data, part->closed.size, 0);
+    LB_TRY(parts_join_open(s, &open, err));
     for (size_t i = 0; i < part->starts.size / sizeof *starts; i++) {
         if (starts[i].first_row == p->first_row)
             starts[i].before = after;
         LB_TRY(js_survey_begin_block(s, &starts[i], err));
+        LB_TRY(parts_join_open(s, &open, err));
     }
     LB_TRY(parts_join_state(s, part, err));
-    LB_TRY(js_node_merge(s->seen, part->seen, &s->nodes, err));
+    LB_TRY(lb_seen_merge(s->seen, part->seen, &s->nodes, err));
     s->rows += p->rows;
     return LB_OK;
 }
@@ -207,11 +230,11 @@ static void parts_close(void *user, lb_portion *p)
     free(own);
 }
 
-/* Is this a file that parts can be read of? Statistics of blocks are taken in one after the other. */
+/* Is this a file that parts can be read of? */
 static bool parts_may(const survey *s)
 {
     return !s->part && s->records.text.encoding == NULL && s->records.text.bad_at == UINT64_MAX &&
-           s->options->stats != LB_STATS_BLOCKS && s->options->sample_bytes == 0;
+           s->options->sample_bytes == 0;
 }
 
 /* How the record just read begins: up to the end of its first key. */

@@ -12,45 +12,13 @@
 #include "base/cursor.h"
 #include "base/number.h"
 #include "format/format.h"
+#include "format/seen.h"
 #include "wire/json_text.h"
 
-/* Values nest in columns to this depth; what lies deeper is text. A map takes two levels of a schema, and those have
- * an end (LB_TYPE_DEPTH). */
-#define JS_DEPTH 28
+/* ---- keys of objects (json_keys.c, over format/keys.h) */
 
-/* An object with more keys than this, over the whole file, is a map (types.md section 2). Rows may have more: a wide
- * table is no map. */
-#define JS_OBJECT_KEYS 1000
-#define JS_ROW_KEYS 10000
-
-/* ---- keys of objects (json_keys.c) */
-
-typedef struct js_key {
-    lb_str name;
-    uint64_t head; /* its first 8 bytes, as lb_text_prefix has them */
-    uint32_t hash;
-} js_key;
-
-/* Numbers for names, from 0 in the order in which they were added. Objects of one place mostly have the same keys in
- * the same order, so what the k-th key was is looked at first. */
-typedef struct js_keys {
-    js_key *items;
-    size_t count, cap;
-    uint32_t *slots; /* number + 1; 0: free */
-    size_t n_slots;
-    uint32_t *hints; /* number of the k-th key of the object before */
-    size_t n_hints, cap_hints;
-} js_keys;
-
-#define JS_NO_KEY SIZE_MAX
-
-/* Number of the k-th key of an object, or JS_NO_KEY. `scratch`: for keys with escapes. */
-size_t js_keys_find(js_keys *keys, size_t k, const lb_json_text *key, lb_buf *scratch);
-size_t js_keys_of(const js_keys *keys, lb_str name);
-/* Add a name that is not there; it is copied. Memory is the arena's. */
-lb_status js_keys_add(js_keys *keys, lb_arena *arena, lb_str name, lb_error *err);
-/* The k-th key has this number: look there first the next time. */
-void js_keys_hint(js_keys *keys, lb_arena *arena, size_t k, size_t number);
+/* Number of the k-th key of an object, or LB_NO_KEY. `scratch`: for keys with escapes. */
+size_t js_keys_find(lb_keys *keys, size_t k, const lb_json_text *key, lb_buf *scratch);
 
 /* The text of a string: lent, or decoded into `scratch`. `text->at` NULL: no memory for that. */
 lb_str js_text(const lb_json_text *text, lb_buf *scratch);
@@ -60,34 +28,7 @@ lb_str js_text(const lb_json_text *text, lb_buf *scratch);
  * the text is bad, which the next reader of it finds as well, or no memory. */
 bool js_find_replaced(lb_json_cursor c, lb_buf *out, size_t *n, bool *any);
 
-/* ---- types (json_types.c) */
-
-typedef enum js_kind { JS_BOOL, JS_INT, JS_UINT, JS_BIG, JS_FLOAT, JS_TEXT, JS_OBJECT, JS_ARRAY, JS_KINDS } js_kind;
-
-typedef struct js_node js_node;
-
-typedef struct js_member {
-    js_node *node;
-    uint64_t first; /* where the key stands for the first time in the file */
-    uint64_t stamp; /* the last object that had it */
-} js_member;
-
-/* What one place of the rows has held so far. Types follow from it alone, and two of them merge. */
-struct js_node {
-    uint64_t seen[JS_KINDS]; /* values that are not null */
-    int64_t min_i, max_i;
-    uint64_t min_u, max_u;
-    double min_f, max_f;
-    bool has_false, has_true;
-    bool mixed;           /* text, whatever follows: what lies below is not looked at */
-    bool map;             /* an object of many keys: `items` is their values */
-    bool bounds;          /* bounds of strings are wanted */
-    size_t most_keys;     /* an object of more is a map */
-    lb_text_bounds *text; /* of strings; NULL: none so far */
-    js_keys keys;
-    js_member *members; /* keys.cap of them */
-    js_node *items;
-};
+/* ---- types (json_types.c, over format/seen.h) */
 
 /* Takes values in. Zero-initialised but for the arena. */
 typedef struct js_taker {
@@ -105,42 +46,7 @@ typedef struct js_taker {
 } js_taker;
 
 /* Take in the value at the cursor. False: the cursor is bad, equal_keys, or status. */
-bool js_take(js_taker *t, js_node *n, lb_json_cursor *c);
-/* NULL: no memory. */
-js_node *js_node_new(lb_arena *arena, bool bounds);
-js_node *js_rows_new(lb_arena *arena, bool bounds); /* the node of the rows */
-/* The member of a name, made where there is none. NULL: no memory, see arena->why. */
-js_member *js_node_member(js_node *n, lb_arena *arena, lb_str name, uint64_t first);
-/* `from` stays as it is, and may lie in another arena. */
-lb_status js_node_merge(js_node *n, const js_node *from, lb_arena *arena, lb_error *err);
-uint64_t js_node_values(const js_node *n);
-/* Do the rows have columns by their keys? `n`: how many there are. */
-static inline bool js_rows_are_objects(const js_node *rows, uint64_t n)
-{
-    return rows->seen[JS_OBJECT] == n && !rows->map;
-}
-
-/* The type that all these values have, with marks for meeting others (LB_META_WIDE …). `text`: string. */
-lb_status js_node_schema(const js_node *n, bool text, struct ArrowSchema *out, lb_error *err);
-/* Statistics under that type, which is `words`; of `rows` rows. `name` is lent. */
-lb_status js_node_stat(const js_node *n, lb_str name, const struct ArrowSchema *type, uint64_t rows, bool bounds,
-                       lb_arena *arena, lb_colstat *out, lb_error *err);
-
-/* ---- where a survey can be taken up again (json_state.c) */
-
-typedef struct js_state {
-    uint64_t row; /* first of the block at which it was taken; UINT64_MAX: there is no state, only `torn` */
-    bool torn;
-    uint64_t torn_row, torn_line, torn_byte; /* where the record that the end cuts begins; line of the end */
-    js_node *rows;
-} js_state;
-
-lb_status js_state_put(const js_state *state, lb_buf *out, lb_error *err);
-lb_status js_node_put(const js_node *n, lb_buf *out, lb_error *err);
-/* Hostile bytes are safe; *good false: no state. The nodes are the arena's, and NULL unless `nodes`. */
-lb_status js_state_get(lb_str bytes, lb_arena *arena, bool nodes, js_state *out, bool *good, lb_error *err);
-lb_status js_node_get(lb_cursor *c, lb_arena *arena, js_node **out, lb_error *err);
-
+bool js_take(js_taker *t, lb_seen *n, lb_json_cursor *c);
 /* ---- a record reader over a text (json_records.c) */
 
 typedef struct js_records {
@@ -236,21 +142,12 @@ struct lb_reader {
 };
 
 #define JS_START_BYTES 64
-#define JS_VALUE "value"
-/* Field metadata of a schema whose one column is the rows themselves. */
-#define JS_META_ROWS "lakebed.rows"
-
-/* Are the rows of this schema the column `value` as they stand? */
-bool js_schema_is_value(const struct ArrowSchema *schema);
-
 lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
 lb_status js_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
                     lb_error *err);
 lb_status js_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 lb_status js_extents(lb_reader *r, const uint64_t *rows, size_t n, lb_extent *out, size_t *found, lb_error *err);
 lb_status js_raw(lb_reader *r, uint64_t first, uint64_t count, lb_write_fn write, void *user, lb_error *err);
-lb_status js_adapt(const lb_entry *known, const lb_read_options *o, lb_arena *arena, lb_entry *out, bool *done,
-                   lb_error *err);
 lb_status js_tail(const lb_entry *known, lb_error *err);
 
 /* Read on from the block before row `first`; *there false: the text ends before. */

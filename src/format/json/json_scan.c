@@ -301,7 +301,7 @@ static lb_status scan_columns(scan *s, const lb_range *range, lb_error *err)
         LB_TRY(lb_schema_copy(w->as != NULL ? w->as : field, s->schema.children[i], err));
         LB_TRY(lb_schema_set_name(s->schema.children[i], lb_str_of(field->name), err));
     }
-    s->value = js_schema_is_value(file);
+    s->value = lb_schema_is_value(file);
     return js_builder_make(&s->build, &s->schema, &s->rows_built, err);
 }
 
@@ -324,6 +324,14 @@ static uint64_t scan_count(const lb_range *range, uint64_t total)
     return n;
 }
 
+/* A few rows of small blocks are read by a few bytes. */
+static size_t scan_chunk(const scan *s, const lb_range *range, uint64_t first)
+{
+    if (range->chunk != 0 || s->r->known->total_rows == LB_ROWS_UNKNOWN)
+        return range->chunk;
+    return lb_blocks_chunk(&s->r->known->blocks, first, s->rows != NULL ? s->rows[s->left - 1] : first + s->left - 1);
+}
+
 static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
 {
     lb_reader *r = s->r;
@@ -340,7 +348,7 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
         return LB_OK;
     s->rows = range->rows;
     const uint64_t first = s->rows != NULL ? *s->rows : range->first;
-    LB_TRY(js_seek(r, first, range->chunk, &s->records, &there, err));
+    LB_TRY(js_seek(r, first, scan_chunk(s, range, first), &s->records, &there, err));
     s->at_end = !there;
     return scan_check_end(s, err);
 }

@@ -35,8 +35,8 @@ static lb_status survey_close_nodes(survey *s, lb_error *err)
 {
     if (!survey_has_block_stats(s))
         return LB_OK;
-    LB_TRY(js_node_put(s->open, &s->closed, err));
-    LB_TRY(js_node_merge(s->seen, s->open, &s->nodes, err));
+    LB_TRY(lb_seen_put(s->open, &s->closed, err));
+    LB_TRY(lb_seen_merge(s->seen, s->open, &s->nodes, err));
     s->n_closed++;
     lb_arena_free(&s->open_nodes);
     s->open = NULL;
@@ -61,13 +61,23 @@ static lb_status survey_close_block(survey *s, uint64_t row, uint64_t offset, lb
     return lb_block_builder_add(&s->blocks, &block, err);
 }
 
-static lb_status survey_open_nodes(survey *s, lb_error *err)
+lb_status js_survey_open_nodes(survey *s, lb_error *err)
 {
     if (!survey_has_block_stats(s))
         return LB_OK;
     lb_arena_init(&s->open_nodes, s->arena->budget);
-    s->open = js_rows_new(&s->open_nodes, true);
+    s->open = lb_seen_rows(&s->open_nodes, true);
     return s->open == NULL ? lb_arena_fail(&s->open_nodes, err) : LB_OK;
+}
+
+lb_status js_survey_put_open(survey *s, lb_error *err)
+{
+    if (s->open == NULL)
+        return LB_OK;
+    LB_TRY(lb_seen_put(s->open, &s->closed, err));
+    lb_arena_free(&s->open_nodes);
+    s->open = NULL;
+    return LB_OK;
 }
 
 lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *err)
@@ -75,7 +85,7 @@ lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *
     LB_TRY(survey_close_block(s, start->first_row, start->before, err));
     s->block = *start;
     s->has_block = true;
-    return survey_open_nodes(s, err);
+    return js_survey_open_nodes(s, err);
 }
 
 /* Rows between states that are kept: a whole number of blocks, so that where the last state lies follows from the
@@ -99,7 +109,7 @@ lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err)
         return LB_OK;
     s->state_row = row;
     s->state.size = s->state_more.size = 0;
-    return js_node_put(s->seen, &s->state, err);
+    return lb_seen_put(s->seen, &s->state, err);
 }
 
 void js_survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size)
@@ -118,10 +128,13 @@ static lb_status survey_open_block(survey *s, lb_error *err)
 
     if (r->text.encoding == NULL)
         js_survey_keep_bytes(&start, r->text.data + r->walk.start, r->text.size - r->walk.start);
-    if (s->part)
+    if (s->part) {
+        LB_TRY(js_survey_put_open(s, err));
+        LB_TRY(js_survey_open_nodes(s, err));
         LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
-    else
+    } else {
         LB_TRY(js_survey_begin_block(s, &start, err));
+    }
     return js_survey_take_state(s, s->rows, err);
 }
 
@@ -267,7 +280,7 @@ lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *opti
     lb_buf_init(&s->state_more, budget);
     lb_buf_init(&s->starts, budget);
     lb_block_builder_init(&s->blocks, budget);
-    s->seen = js_rows_new(&s->nodes, options->stats != LB_STATS_OFF);
+    s->seen = lb_seen_rows(&s->nodes, options->stats != LB_STATS_OFF);
     return s->seen == NULL ? lb_arena_fail(&s->nodes, err) : LB_OK;
 }
 
@@ -348,18 +361,18 @@ static lb_status survey_copy_blocks(survey *s, const lb_blocks *b, uint64_t coun
 static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_error *err)
 {
     const lb_blocks *b = &known->blocks;
-    js_state state;
+    lb_seen_state state;
 
-    LB_TRY(js_state_get(known->open_state, &s->nodes, true, &state, done, err));
+    LB_TRY(lb_seen_state_get(known->open_state, &s->nodes, true, &state, done, err));
     *done = *done && state.row != UINT64_MAX;
     if (!*done)
         return LB_OK;
     const uint64_t block = lb_blocks_find(b, state.row);
     *done = block != UINT64_MAX && b->first_row[block] == state.row && state.row % s->options->stride == 0 &&
-            js_node_values(state.rows) <= state.row;
+            lb_seen_values(state.rows) <= state.row;
     if (!*done)
         return LB_OK;
-    LB_TRY(js_node_merge(s->seen, state.rows, &s->nodes, err));
+    LB_TRY(lb_seen_merge(s->seen, state.rows, &s->nodes, err));
     LB_TRY(survey_copy_blocks(s, b, block, err));
     s->rows = state.row;
     s->array = js_is_array(known->locator);

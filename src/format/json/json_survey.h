@@ -19,7 +19,7 @@ typedef struct survey {
     lb_arena nodes;
     js_records records;
     js_taker taker;
-    js_node *seen;        /* of all rows; of those before the open block where blocks have statistics */
+    lb_seen *seen;        /* of all rows; of those before the open block where blocks have statistics */
     uint64_t base_offset; /* of the beginning of the text */
     bool array;
 
@@ -27,8 +27,10 @@ typedef struct survey {
     bool has_block; /* one is open */
     survey_start block;
     lb_block_builder blocks;
-    lb_arena open_nodes; /* `--stats block`: what the open block has seen; closed ones as js_node_put has them */
-    js_node *open;
+    lb_arena
+        open_nodes; /* `--stats block`: what the open block has seen; closed ones as lb_seen_put has them. Of a part: what it
+                            has up to the first block that begins there, then of each */
+    lb_seen *open;
     lb_buf closed;
     uint64_t n_closed;
     lb_buf state;       /* of the rows before the state, for js_extend; merged in the end with */
@@ -55,6 +57,9 @@ void js_survey_free(survey *s);
 lb_status js_survey_record(survey *s, lb_error *err);
 /* A block begins: the one before it, which ends at start->before, is closed. */
 lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *err);
+/* Where blocks have statistics: begin to keep what one sees; of a part, put that away. */
+lb_status js_survey_open_nodes(survey *s, lb_error *err);
+lb_status js_survey_put_open(survey *s, lb_error *err);
 void js_survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size);
 /* At every so many rows: keep what was seen before row `row`, for js_extend. */
 lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err);

@@ -176,7 +176,7 @@ static void add(delim_column *c, const value *v, const delim_values *values, boo
     delim_value read;
     lb_error err = LB_ERROR_INIT;
 
-    assert_int_equal(delim_read_value(&d, values, &field, NULL, &read, &err), LB_OK);
+    assert_int_equal(delim_read_value(&d, values, &field, SIZE_MAX, NULL, &read, &err), LB_OK);
     assert_int_equal(read.quoted, v->quoted);
     if (read.null)
         c->nulls++;
@@ -668,6 +668,20 @@ static size_t print_any(char *out, size_t cap, unsigned sort)
     case 7:
         n = snprintf(out, cap, "%llu", (unsigned long long)wide);
         break;
+    case 9:
+        n = snprintf(out, cap, "%04u-%02u-%02u%c%02u:%02u:%02u", (unsigned)(1 + random_below(3000)),
+                     (unsigned)(1 + random_below(12)), (unsigned)(1 + random_below(28)), "TTTTTTT "[random_below(8)],
+                     (unsigned)random_below(24), (unsigned)random_below(60), (unsigned)random_below(60));
+        break;
+    case 10:
+        n = snprintf(out, cap, "%lld", (long long)(i >> 34));
+        break;
+    case 11:
+        n = (int)lb_print_date((int64_t)random_below(800000) - 600000, out);
+        break;
+    case 12:
+        n = snprintf(out, cap, "%.*f", (int)random_below(5), (double)(i >> 34) / 1000);
+        break;
     default:
         n = snprintf(out, cap, "%s",
                      ((const char *[]){ "", "-", "abc", " 12", "-0", "nan", "-inf", "1e5 ", "0.0", "-0.0" })[r % 10]);
@@ -683,7 +697,8 @@ static value random_value(char *out, size_t cap, unsigned sort, uint64_t strange
     value v = { out, print_any(out, cap, odd ? (unsigned)random_below(9) : sort), random_below(20) == 0 };
 
     if (odd && v.size != 0 && random_below(2) == 0)
-        out[random_below(v.size)] = "0123456789.-+eE: T"[random_below(18)];
+        out[sort == 9 && v.size > 10 && random_below(2) == 0 ? 10 : random_below(v.size)] =
+            "0123456789.-+eE: T"[random_below(18)];
     if (odd && random_below(4) == 0)
         v.size = random_below(v.size + 1);
     return v;
@@ -722,6 +737,224 @@ static void infer_short_ways_change_nothing(void **state)
             add(&c, &v, &values, true);
         }
         assert_same_state(&plain, &c);
+    }
+}
+
+/* ---------------------------------------------------------------- many values at a time */
+
+#define MANY_ROWS 200
+#define MANY_WIDTH 2
+
+/* Values laid out as the fields of records, with other values beside them, in memory of just the size that is promised. */
+typedef struct many {
+    uint8_t *data;
+    uint32_t begin[MANY_ROWS * MANY_WIDTH], size[MANY_ROWS * MANY_WIDTH];
+    delim_cells cells;
+} many;
+
+static void many_put(many *m, size_t *at, size_t cell, const value *v)
+{
+    m->begin[cell] = (uint32_t)*at;
+    m->size[cell] = (uint32_t)v->size | (v->quoted ? DELIM_CELL_QUOTED : 0);
+    if (v->size != 0)
+        memcpy(m->data + *at, v->at, v->size);
+    *at += v->size + 1;
+}
+
+/* A quoted value is at times written with its quotes and doubled ones. */
+static void many_put_dirty(many *m, size_t *at, size_t cell, const value *v)
+{
+    const size_t from = *at;
+
+    m->data[(*at)++] = '"';
+    for (size_t i = 0; i < v->size; i++) {
+        if (v->at[i] == '"')
+            m->data[(*at)++] = '"';
+        m->data[(*at)++] = (uint8_t)v->at[i];
+    }
+    m->data[(*at)++] = '"';
+    m->begin[cell] = (uint32_t)from;
+    m->size[cell] = (uint32_t)(*at - from) | DELIM_CELL_QUOTED | DELIM_CELL_DIRTY;
+    *at += 1;
+}
+
+static void many_add(many *m, size_t rows, size_t column, const delim_values *values, bool stats, delim_column *c)
+{
+    static const delim_dialect d = { .delimiter = { ',' }, .delimiter_size = 1, .quote = '"', .escape = -1 };
+    lb_buf scratch;
+    delim_typing typing;
+    lb_error err = LB_ERROR_INIT;
+
+    m->cells = (delim_cells){ .data = m->data, .width = MANY_WIDTH, .rows = rows, .begin = m->begin, .size = m->size };
+    lb_buf_init(&scratch, NULL);
+    delim_typing_init(&typing, &d, values, &scratch);
+    assert_int_equal(delim_typing_add(&typing, &m->cells, column, c, stats, &err), LB_OK);
+    lb_buf_free(&scratch);
+}
+
+/* As `add` does one by one. */
+static void check_many(unsigned sort, uint64_t strange, const delim_values *values, bool stats)
+{
+    static char texts[MANY_ROWS * MANY_WIDTH][400];
+    static many m;
+    delim_column one[MANY_WIDTH], c[MANY_WIDTH];
+    const size_t rows = 1 + random_below(MANY_ROWS);
+    const uint64_t quoted = 1 + random_below(30);
+
+    for (size_t k = 0; k < MANY_WIDTH; k++) {
+        delim_column_init(&one[k]);
+        delim_column_init(&c[k]);
+    }
+    for (int batch = 0; batch < 2; batch++) {
+        size_t at = 0;
+        m.data = malloc((size_t)MANY_ROWS * MANY_WIDTH * 810);
+        assert_non_null(m.data);
+        for (size_t i = 0; i < rows * MANY_WIDTH; i++) {
+            value v = random_value(texts[i], sizeof texts[i], sort, strange);
+            v.quoted = random_below(quoted) == 0;
+            if (v.quoted && random_below(4) == 0)
+                many_put_dirty(&m, &at, i, &v);
+            else
+                many_put(&m, &at, i, &v);
+            add(&one[i % MANY_WIDTH], &v, values, stats);
+        }
+        m.data = realloc(m.data, at + DELIM_VALUE_PADDING);
+        assert_non_null(m.data);
+        for (size_t i = 0; i < DELIM_VALUE_PADDING; i++)
+            m.data[at + i] = (uint8_t) "7.-:T \xff\0"[random_below(8)];
+        for (size_t k = 0; k < MANY_WIDTH; k++)
+            many_add(&m, rows, k, values, stats, &c[k]);
+        free(m.data);
+    }
+    for (size_t k = 0; k < MANY_WIDTH; k++) {
+        c[k].nulls = one[k].nulls; /* those are counted by rows */
+        assert_same_state(&one[k], &c[k]);
+    }
+}
+
+/* Values of a column that are all the same, but for one. */
+static const struct {
+    const char *all, *one;
+} nearly[] = {
+    { "2024-01-01T00:00:00", "2024-01-01x00:00:00" },
+    { "2024-01-01T00:00:00", "2024-01-01 00:00:00" },
+    { "2024-01-01T00:00:00", "2024-01-01T24:00:00" },
+    { "2024-01-01T00:00:00", "2024-01-01T23:60:00" },
+    { "2024-01-01T00:00:00", "2024-01-01T23:59:60" },
+    { "2024-01-01T00:00:00", "2024-01-01T23:59:59" },
+    { "2024-01-01T00:00:00", "2024-01-01T00:00:00.5" },
+    { "2024-01-01 00:00:00", "2023-02-29 00:00:00" },
+    { "2024-01-01 00:00:00", "2024-02-29 00:00:00" },
+    { "2024-02-29", "2023-02-29" },
+    { "2024-02-29", "2024-02-30" },
+    { "2024-02-29", "1900-02-29" },
+    { "2024-02-29", "2000-02-29" },
+    { "2024-02-29", "2024-04-31" },
+    { "2024-02-29", "2024-12-31" },
+    { "2024-02-29", "2024-13-01" },
+    { "2024-02-29", "2024-00-01" },
+    { "2024-02-29", "2024-01-00" },
+    { "2024-02-29", "0000-01-01" },
+    { "2024-02-29", "0001-01-01" },
+    { "2024-02-29", "2024/02/29" },
+    { "2024-02-29", "2024-02-2:" },
+    { "1.5", "00.5" },
+    { "1.5", "01.5" },
+    { "1.5", "0.5" },
+    { "1.5", "-0.5" },
+    { "1.5", "." },
+    { "1.5", "-." },
+    { "1.5", "-.5" },
+    { "1.5", "5." },
+    { "1.5", "1.5.5" },
+    { "1.5", "0.0" },
+    { "-0.5", "-0.0" },
+    { "0.0", "-0.0" },
+    { "-0.0", "0.0" },
+    { "1.5", "2" },
+    { "1.5", "123456789012345.6" },
+    { "1.5", "12345678901234.56" },
+    { "1.5", "-12345678901234.5" },
+    { "1.5", "0.12345678901234567" },
+    { "1.5", "1e5" },
+    { "1.5", "1.x" },
+    { "12", "-0" },
+    { "12", "0" },
+    { "12", "-" },
+    { "12", "-1" },
+    { "12", "012" },
+    { "12", "1234567890123456" },
+    { "12", "-1234567890123456" },
+    { "12", "12345678901234567" },
+    { "12", "9223372036854775808" },
+    { "12", "1a" },
+    { "12", "a1" },
+    { "12", "1:" },
+    { "12", "1/" },
+    { "12", "1.5" },
+    { "true", "truE" },
+    { "true", "fals" },
+    { "true", "truex" },
+    { "true", "FALSE" },
+    { "12:00:00", "11:59:59" },
+    { "12:00:00", "12:00:00.123456789" },
+    { "2024-01-01T00:00:00Z", "2024-01-01T00:00:00+01" },
+    { "abcdefghijklmno", "abcdefghijklmnop" },
+    { "abcdefghijklmnop", "abcdefghijklmno" },
+    { "abcdefghijklmnop", "abcdefghijklmnoq" },
+    { "abcdefghijklmnoq", "abcdefghijklmnop" },
+    { "abcdefghijklmnopq", "abcdefghijklmnopp" },
+    { "abcdefghijklmnopq", "abcdefghijklmnopr" },
+    { "x", "x\1" },
+    { "x\1", "x" },
+    { "x", "" },
+};
+
+static void infer_many_but_one(void **state)
+{
+    static many m;
+    const delim_values values = { .text = false };
+
+    (void)state;
+    for (size_t k = 0; k < LB_COUNT_OF(nearly) * 2 * 70; k++) {
+        const bool nul = k % 2 != 0; /* a byte of 1 stands for a NUL */
+        const size_t at = k / 2 % 70, i = k / 140, rows = 140;
+        char text_of[64];
+        delim_column one, c;
+        size_t end = 0;
+        delim_column_init(&one);
+        delim_column_init(&c);
+        m.data = calloc(rows * MANY_WIDTH * 64 + DELIM_VALUE_PADDING, 1);
+        assert_non_null(m.data);
+        for (size_t row = 0; row < rows * MANY_WIDTH; row++) {
+            const char *text = row == at * MANY_WIDTH ? nearly[i].one : nearly[i].all;
+            value v = { text_of, strlen(text), false };
+            memcpy(text_of, text, v.size);
+            for (size_t j = 0; nul && j < v.size; j++)
+                text_of[j] = (char)(text_of[j] == 1 ? 0 : text_of[j]);
+            many_put(&m, &end, row, &v);
+            if (row % MANY_WIDTH == 0)
+                add(&one, &v, &values, true);
+        }
+        many_add(&m, rows, 0, &values, true, &c);
+        free(m.data);
+        c.nulls = one.nulls;
+        assert_same_state(&one, &c);
+    }
+}
+
+static void infer_many_at_a_time(void **state)
+{
+    static const char *const words[] = { "abc", "-", "5", "0.0" };
+
+    (void)state;
+    for (int turn = 0; turn < 6000; turn++) {
+        const uint64_t stranges[] = { 2, 20, 200, UINT64_MAX };
+        const delim_values values = { .decimal = random_below(8) == 0,
+                                      .text = random_below(8) == 0,
+                                      .nulls = words,
+                                      .n_nulls = random_below(4) == 0 ? 4 : 0 };
+        check_many((unsigned)random_below(13), stranges[random_below(4)], &values, random_below(8) != 0);
     }
 }
 
@@ -767,6 +1000,8 @@ int main(void)
         cmocka_unit_test(infer_decimal_bounds),
         cmocka_unit_test(infer_pieces_make_the_whole),
         cmocka_unit_test(infer_short_ways_change_nothing),
+        cmocka_unit_test(infer_many_at_a_time),
+        cmocka_unit_test(infer_many_but_one),
         cmocka_unit_test(infer_decimals_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,11 +138,13 @@ typedef struct surveyed {
     lb_status status;
     lb_error err;
     lb_buf tapped;
+    size_t large; /* pieces of more than 500,000 bytes: parts give theirs at once */
 } surveyed;
 
 static void tap(void *user, const uint8_t *bytes, size_t size)
 {
     surveyed *s = user;
+    s->large += size > 500000;
     assert_int_equal(lb_buf_append(&s->tapped, bytes, size, NULL), LB_OK);
 }
 
@@ -229,6 +231,11 @@ static void same_survey(const surveyed *a, const surveyed *b)
     same_str(a->entry.open_state, b->entry.open_state);
     same_blocks(&a->entry.blocks, &b->entry.blocks);
     same_stats(&a->entry.columns, &b->entry.columns);
+    same_stats(&a->entry.block_columns, &b->entry.block_columns);
+    for (uint64_t i = 0; i < a->entry.block_columns.count; i++) {
+        assert_int_equal(a->entry.block_of_column[i], b->entry.block_of_column[i]);
+        assert_int_equal(a->entry.column_of_column[i], b->entry.column_of_column[i]);
+    }
     assert_int_equal(a->tapped.size, b->tapped.size);
     assert_memory_equal(a->tapped.data, b->tapped.data, a->tapped.size);
 }
@@ -239,10 +246,11 @@ static void check_file(const char *text, size_t size)
     static const unsigned threads[] = { 2, 7 };
     static const size_t chunks[] = { 0, 64, 1000 };
     const uint64_t strides[] = { 1, 7, 100, 5000 };
+    const lb_stats_policy stats[] = { LB_STATS_OFF, LB_STATS_ALL, LB_STATS_ALL, LB_STATS_BLOCKS };
     lb_survey_options how = { .stride = strides[random_below(4)],
                               .chunk = chunks[random_below(3)],
                               .keep_state = random_below(2) == 0,
-                              .stats = random_below(4) == 0 ? LB_STATS_OFF : LB_STATS_ALL };
+                              .stats = stats[random_below(4)] };
     lb_read_options *o = NULL;
     lb_store *store;
     surveyed one, many;
@@ -380,6 +388,43 @@ static void threads_line_end_cut(void **state)
     lb_read_options_free(o);
 }
 
+/* Records that are longer than what is looked at first: parts are made of them all the same. */
+static void threads_long_records(void **state)
+{
+    const size_t most = (size_t)4 << 20, part = (size_t)1 << 20;
+    char *text = malloc(most);
+    size_t size;
+    lb_survey_options how = { .stride = 3, .stats = LB_STATS_BLOCKS, .chunk = 4096 };
+    lb_read_options *o = NULL;
+    lb_store *store;
+    surveyed one, many;
+
+    (void)state;
+    assert_non_null(text);
+    assert_int_equal(lb_read_options_new(&o, NULL), LB_OK);
+    for (int quoted = 0; quoted < 2; quoted++) {
+        size = put(text, "a,b\n");
+        while (most - size > (size_t)400000) {
+            size += put(text + size, quoted ? "\"" : "");
+            for (size_t left = 70000 + random_below(250000); left != 0; left--)
+                text[size++] = quoted && left % 90 == 0 ? '\n' : (char)('a' + left % 26);
+            size += put(text + size, quoted ? "\",1\n" : ",1\n");
+        }
+        assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+        how.part = 0;
+        survey(store, 1, o, how, &one);
+        how.part = part;
+        survey(store, 2, o, how, &many);
+        same_survey(&one, &many);
+        assert_true(one.large == 0 && many.large >= 2);
+        survey_free(&one);
+        survey_free(&many);
+        lb_store_close(store);
+    }
+    lb_read_options_free(o);
+    free(text);
+}
+
 static uint64_t most_used;
 
 static void watch_memory(void *user, const uint8_t *bytes, size_t size)
@@ -428,7 +473,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
         cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
-        cmocka_unit_test(threads_hard_files),
+        cmocka_unit_test(threads_hard_files),     cmocka_unit_test(threads_long_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,7 +128,7 @@ static const char *show(const uint8_t *p, size_t size)
 static void value_of(const delim_dialect *d, const delim_field *f, uint8_t *out, size_t *size)
 {
     if (f->flags & DELIM_DIRTY) {
-        *size = delim_unescape(d, f, out);
+        *size = delim_unescape(d, f, SIZE_MAX, out);
         assert_true(*size <= f->size);
         return;
     }
@@ -383,6 +383,55 @@ static void check_fitting(const delim_dialect *d, const padded *text, const slow
     delim_scanner_free(&s);
 }
 
+static void same_cells(const delim_scanner *s, const delim_cells *c, size_t row, const slow_text *slow,
+                       const slow_record *want)
+{
+    static uint8_t value[65536];
+    size_t size;
+
+    for (size_t i = 0; i < c->width; i++) {
+        const slow_field *f = &slow->fields[want->first_field + i];
+        const delim_field field = delim_cell_field(c, row * c->width + i);
+        assert_int_equal((field.flags & DELIM_QUOTED) != 0, f->quoted);
+        value_of(s->dialect, &field, value, &size);
+        assert_int_equal(size, f->size);
+        assert_true(size == 0 || memcmp(value, f->value, size) == 0);
+    }
+}
+
+/* Many records at a time, and one by one what is left. */
+static void check_cells(const delim_dialect *d, const padded *text, const slow_text *slow, size_t width, uint64_t most)
+{
+    size_t record = 0;
+    delim_scanner s;
+    delim_cells c;
+
+    delim_scanner_init(&s, d, NULL);
+    assert_int_equal(delim_cells_init(&c, width, NULL, NULL), LB_OK);
+    delim_window(&s, text->p, text->size, true, 0);
+    for (;;) {
+        const size_t before = s.after, n = delim_take_cells(&s, &c, most);
+        assert_true(n <= most && n <= slow->n_records - record);
+        for (size_t row = 0; row < n; row++, record++) {
+            assert_int_equal(slow->records[record].n_fields, width);
+            same_cells(&s, &c, row, slow, &slow->records[record]);
+        }
+        assert_int_equal(s.after, n == 0 ? before : slow->records[record - 1].after);
+        if (n == most)
+            continue;
+        /* What was left does not fit, or no line end closes it. */
+        if (record < slow->n_records && slow->records[record].after < text->size && d->delimiter_size == 1 &&
+            n < DELIM_CELLS / width)
+            assert_true(slow->records[record].n_fields != width);
+        if (next(&s) == DELIM_END)
+            break;
+        same_record(&s, 0, slow, &slow->records[record++]);
+    }
+    assert_int_equal(record, slow->n_records);
+    delim_cells_free(&c);
+    delim_scanner_free(&s);
+}
+
 /* The index by vectors and the one byte by byte, over the same window. */
 static void check_index(const delim_dialect *d, const padded *text)
 {
@@ -390,6 +439,7 @@ static void check_index(const delim_dialect *d, const padded *text)
 
     delim_scanner_init(&fast, d, NULL);
     delim_window(&fast, text->p, text->size, true, 0);
+    fast.marking = true;
     slow = fast;
     for (size_t at = 0; at < text->size; at += fast.n_blocks * LB_FIND_BLOCK) {
         fast.base = slow.base = at;
@@ -399,6 +449,9 @@ static void check_index(const delim_dialect *d, const padded *text)
         assert_memory_equal(fast.separators, slow.separators, fast.n_blocks * sizeof *fast.separators);
         assert_memory_equal(fast.breaks, slow.breaks, fast.n_blocks * sizeof *fast.breaks);
         assert_memory_equal(fast.lines, slow.lines, fast.n_blocks * sizeof *fast.lines);
+        assert_memory_equal(fast.opens, slow.opens, fast.n_blocks * sizeof *fast.opens);
+        assert_memory_equal(fast.closes, slow.closes, fast.n_blocks * sizeof *fast.closes);
+        assert_memory_equal(fast.marks, slow.marks, fast.n_blocks * sizeof *fast.marks);
         assert_true(fast.dirty_to >= slow.dirty_to);
     }
     assert_int_equal(fast.carry.quoted, slow.carry.quoted);
@@ -425,7 +478,9 @@ static void check_text(const delim_dialect *d, const uint8_t *bytes, size_t size
     for (uint64_t most = 1; most < 80; most = most * 3 + 1) {
         check_fitting(d, &text, &slow, slow.n_records == 0 ? 1 : slow.records[0].n_fields, false, most);
         check_fitting(d, &text, &slow, 2, true, most);
+        check_cells(d, &text, &slow, slow.n_records == 0 ? 1 : slow.records[0].n_fields, most);
     }
+    check_cells(d, &text, &slow, 1 + slow.n_records % 3, 1000);
     check_index(d, &text);
     slow_free(&slow);
     free(text.p);

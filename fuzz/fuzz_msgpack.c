@@ -1,0 +1,118 @@
+/* Whole MessagePack files: whatever the bytes are, they are refused, or give as many rows as they say, the same ones in pieces and
+ * however much is read at a time; and what was said of their types holds. */
+#include <stdlib.h>
+
+#include "column/ipc.h"
+#include "column/stream.h"
+#include "format/msgpack/msgpack_handlers.h"
+
+#define REQUIRE(truth) \
+    do {               \
+        if (!(truth))  \
+            abort();   \
+    } while (0)
+
+#define ROWS 2000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Pull all; *whole: without an error, but for values nested too deeply to be text. Arrays are validated to the last value. */
+static uint64_t pull(lb_reader *r, const lb_range *range, bool *whole)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArrayView view;
+    uint64_t rows = 0;
+
+    REQUIRE(lb_format_msgpack.scan(r, range, &stream, NULL) == LB_OK);
+    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
+    while (*whole) {
+        struct ArrowArray array = { 0 };
+        lb_error err = LB_ERROR_INIT;
+        *whole = lb_stream_next(&stream, &array, &err) == LB_OK;
+        REQUIRE(*whole || err.code == LB_UNSUPPORTED || err.code == LB_BUDGET);
+        if (!*whole || array.release == NULL)
+            break;
+        REQUIRE(ArrowArrayViewInitFromSchema(&view, &schema, NULL) == NANOARROW_OK);
+        REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
+        REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
+        ArrowArrayViewReset(&view);
+        rows += (uint64_t)array.length;
+        array.release(&array);
+    }
+    if (schema.release != NULL)
+        schema.release(&schema);
+    stream.release(&stream);
+    return rows;
+}
+
+static void read_rows(lb_reader *r, const lb_entry *entry, size_t n_columns)
+{
+    const uint64_t count = LB_MIN(entry->total_rows, (uint64_t)ROWS);
+    uint64_t some[ROWS / 7 + 1], n = 0;
+    bool whole, pieces;
+    lb_wanted *columns = calloc(n_columns + 1, sizeof *columns);
+
+    if (columns == NULL)
+        return;
+    for (size_t i = 0; i < n_columns; i++)
+        columns[i].column = i;
+    lb_range range = { .count = count, .n_columns = n_columns, .columns = columns, .chunk = 7 };
+    uint64_t got = pull(r, &range, &whole);
+    REQUIRE(!whole || got == count);
+    for (uint64_t row = 0; row < count; row += 7)
+        some[n++] = row;
+    range.rows = some;
+    range.count = n;
+    range.n_columns = n_columns / 2;
+    got = pull(r, &range, &pieces);
+    REQUIRE(!pieces || got == n);
+    REQUIRE(!whole || pieces);
+    free(columns);
+}
+
+static bool survey(lb_context *cx, lb_store *store, size_t chunk, lb_arena *arena, lb_entry *entry)
+{
+    const lb_survey_options options = { .stride = 3, .stats = LB_STATS_BLOCKS, .keep_state = true, .chunk = chunk };
+    lb_reader *r = NULL;
+
+    REQUIRE(lb_format_msgpack.open(&lb_format_msgpack, cx, store, NULL, NULL, &r, NULL) == LB_OK);
+    const bool good = lb_format_msgpack.survey(r, &options, arena, entry, NULL) == LB_OK;
+    lb_format_msgpack.close(r);
+    return good;
+}
+
+static void read_file(lb_context *cx, lb_store *store)
+{
+    lb_entry entry = { 0 }, again = { 0 };
+    struct ArrowSchema schema = { 0 };
+    lb_reader *r = NULL;
+    lb_arena arena;
+
+    lb_arena_init(&arena, NULL);
+    const bool good = survey(cx, store, 0, &arena, &entry);
+    REQUIRE(survey(cx, store, 5, &arena, &again) == good);
+    if (good) {
+        REQUIRE(entry.total_rows == again.total_rows && lb_str_equal(entry.arrow_schema, again.arrow_schema) &&
+                lb_str_equal(entry.open_state, again.open_state) && entry.blocks.count == again.blocks.count);
+        REQUIRE(lb_ipc_decode_schema(entry.arrow_schema.at, entry.arrow_schema.size, &schema, NULL) == LB_OK);
+        REQUIRE(lb_format_msgpack.open(&lb_format_msgpack, cx, store, NULL, &entry, &r, NULL) == LB_OK);
+        read_rows(r, &entry, (size_t)schema.n_children);
+        schema.release(&schema);
+        lb_format_msgpack.close(r);
+    }
+    lb_arena_free(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 256u << 20 };
+    lb_context *cx = NULL;
+    lb_store *store = NULL;
+
+    if (lb_context_new(&options, &cx, NULL) == LB_OK && lb_store_open_memory(data, size, &store, NULL) == LB_OK)
+        read_file(cx, store);
+    lb_store_close(store);
+    lb_context_free(cx);
+    return 0;
+}
