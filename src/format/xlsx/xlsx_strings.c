@@ -29,7 +29,8 @@ struct xl_strings {
     pthread_mutex_t lock;
     xl_package *package;
     xl_part part;
-    bool absent; /* the workbook has no such part */
+    bool absent;      /* the workbook has no such part */
+    lb_status broken; /* why reading onwards stopped: it cannot be taken up again */
     strings_group **groups;
     size_t n_groups, cap_groups, hand;
     size_t kept;
@@ -265,7 +266,11 @@ static lb_status strings_get(xl_strings *s, uint64_t number, lb_buf *out, lb_err
 {
     uint64_t group = number / STRINGS_GROUP, i = number % STRINGS_GROUP;
 
-    LB_TRY(strings_reach(s, group, err));
+    if (group >= s->n_groups && s->broken != LB_OK)
+        return lb_fail(err, s->broken, LB_NOWHERE, "the shared strings could not be read before");
+    lb_status status = strings_reach(s, group, err);
+    if (status != LB_OK)
+        return s->broken = status;
     if (group >= s->n_groups || i >= s->groups[group]->count)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a cell has the shared string %llu, which is not there",
                        (unsigned long long)number);
@@ -281,10 +286,8 @@ lb_status xl_strings_get(xl_strings *s, uint64_t number, lb_buf *out, lb_error *
 {
     pthread_mutex_lock(&s->lock);
     lb_status status = strings_get(s, number, out, err);
-    if (status != LB_OK) { /* what stands half read is not read on */
-        s->front.open = s->front.open && status == LB_CORRUPT && s->front.end;
+    if (status != LB_OK) /* what stands half read is not read on */
         s->back.open = false;
-    }
     pthread_mutex_unlock(&s->lock);
     return status;
 }
