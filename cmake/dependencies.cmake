@@ -105,8 +105,14 @@ elseif(EXISTS "${deps}/nanoarrow/VERSION")
     set(NANOARROW_NAMESPACE_DEFINE "#define NANOARROW_NAMESPACE LbNanoarrow")
     set(generated "${PROJECT_BINARY_DIR}/generated")
     configure_file("${root}/src/nanoarrow/nanoarrow_config.h.in" "${generated}/nanoarrow/nanoarrow_config.h")
+    # Several nulls or empty values of a boolean column were given room for one. The mended header is found first.
+    set(header nanoarrow/common/inline_array.h)
+    file(READ "${root}/src/${header}" text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${root}/src/${header}")
+    string(REPLACE "(array->length + 1)) /" "(array->length + n)) /" text "${text}")
+    file(CONFIGURE OUTPUT "${generated}/${header}" CONTENT "@text@" @ONLY)
     target_include_directories(lakebed_embedded_headers SYSTEM INTERFACE
-        "${root}/src" "${generated}" "${root}/flatcc/include")
+        "${generated}" "${root}/src" "${root}/flatcc/include")
     # Where memory ran out, things were used that were not there, kept half made, or forgotten.
     lakebed_mend(mended_array "${root}/src/nanoarrow/common/array.c"
         "    if (array_view->union_type_id_map == NULL) {\n      return ENOMEM;"

@@ -135,16 +135,34 @@ static lb_status compare_names(doctor *d, lb_error *err)
 
 /* ---------------------------------------------------------------- content */
 
+/* The bytes in which places of blocks count that a run of the file's bytes can change: its own, or what is decompressed
+ * from the last restart point before it up to the first one behind it. Of a point inside a byte, the bits before it belong to what is before. */
+static void compare_reach(const lb_entry *e, const lb_damage *damage, uint64_t *from, uint64_t *to)
+{
+    const lb_access_points *p = &e->access_points;
+    const uint64_t first = damage->first_byte, end = damage->first_byte + damage->length;
+
+    *from = e->container.size == 0 ? first : 0;
+    *to = e->container.size == 0 ? end : UINT64_MAX;
+    for (uint64_t i = 0; e->container.size != 0 && i < p->count; i++) {
+        const uint64_t inside = p->bit[i] != 0;
+        if (p->compressed_byte[i] + inside <= first)
+            *from = p->uncompressed_byte[i];
+        if (p->compressed_byte[i] >= end)
+            *to = LB_MIN(*to, p->uncompressed_byte[i]);
+    }
+}
+
 /* Rows of the blocks that a run of bytes touches. */
 static void compare_damaged_rows(const lb_entry *e, lb_damage *damage)
 {
     const lb_blocks *b = &e->blocks;
-    uint64_t first = UINT64_MAX, end = 0;
+    uint64_t first = UINT64_MAX, end = 0, from, to;
 
     damage->first_row = damage->rows = -1;
+    compare_reach(e, damage, &from, &to);
     for (uint64_t i = 0; b->first_byte != NULL && i < b->count; i++) {
-        if (b->first_byte[i] >= damage->first_byte + damage->length ||
-            b->first_byte[i] + lb_blocks_bytes(b, i) <= damage->first_byte)
+        if (b->first_byte[i] >= to || b->first_byte[i] + lb_blocks_bytes(b, i) <= from)
             continue;
         first = LB_MIN(first, b->first_row[i]);
         end = LB_MAX(end, b->first_row[i] + b->row_count[i]);

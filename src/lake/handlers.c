@@ -104,32 +104,35 @@ bool lb_handler_is_dynamic(const lb_format *format)
 
 /* ---------------------------------------------------------------- content */
 
-/* Beginnings that no text has. */
-static const struct {
+/* Beginnings that no text has. `format`: the handler that reads it, or NULL. */
+typedef struct handlers_magic {
     const char *name, *head, *tail;
     size_t head_size, tail_size;
-} magics[] = {
-    { "Parquet", "PAR1", "PAR1", 4, 4 },
-    { "encrypted Parquet", "PARE", "PARE", 4, 4 },
-    { "Arrow IPC", "ARROW1\0\0", "ARROW1", 8, 6 },
-    { "Feather V1", "FEA1", "FEA1", 4, 4 },
-    { "a ZIP archive", "PK\x03\x04", "", 4, 0 },
-    { "Avro", "Obj\x01", "", 4, 0 },
-    { "ORC", "ORC", "", 3, 0 },
-    { "gzip", "\x1F\x8B\x08", "", 3, 0 },
-    { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0 },
-    { "bzip2", "BZh", "", 3, 0 },
+    const lb_format *format;
+} handlers_magic;
+
+static const handlers_magic magics[] = {
+    { "Parquet", "PAR1", "PAR1", 4, 4, &lb_format_parquet },
+    { "encrypted Parquet", "PARE", "PARE", 4, 4, NULL },
+    { "Arrow IPC", "ARROW1\0\0", "ARROW1", 8, 6, &lb_format_arrow },
+    { "Feather V1", "FEA1", "FEA1", 4, 4, NULL },
+    { "a ZIP archive", "PK\x03\x04", "", 4, 0, NULL },
+    { "Avro", "Obj\x01", "", 4, 0, &lb_format_avro },
+    { "ORC", "ORC", "", 3, 0, &lb_format_orc },
+    { "gzip", "\x1F\x8B\x08", "", 3, 0, NULL },
+    { "zstd", "\x28\xB5\x2F\xFD", "", 4, 0, NULL },
+    { "bzip2", "BZh", "", 3, 0, NULL },
     { "xz",
       "\xFD"
       "7zXZ\0",
-      "", 6, 0 },
-    { "lz4", "\x04\x22\x4D\x18", "", 4, 0 },
-    { "an old workbook (.xls)", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", 8, 0 },
+      "", 6, 0, NULL },
+    { "lz4", "\x04\x22\x4D\x18", "", 4, 0, NULL },
+    { "an old workbook (.xls)", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "", 8, 0, NULL },
 };
 
-/* Name of the format that the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow; so is
+/* What the content is for certain, or NULL. bzip2's magic is text, so a digit and its block mark follow; so is
  * ORC's, which stands once more before the last byte. */
-static const char *handlers_magic(const lb_peek *peek)
+static const handlers_magic *handlers_find_magic(const lb_peek *peek)
 {
     for (size_t i = 0; i < LB_COUNT_OF(magics); i++) {
         size_t head = magics[i].head_size, tail = magics[i].tail_size;
@@ -142,7 +145,7 @@ static const char *handlers_magic(const lb_peek *peek)
         if (magics[i].head_size == 3 && magics[i].head[0] == 'O' &&
             (peek->tail_size < 4 || memcmp(peek->tail + peek->tail_size - 4, "ORC", 3) != 0))
             continue;
-        return magics[i].name;
+        return &magics[i];
     }
     return NULL;
 }
@@ -155,7 +158,7 @@ static const struct {
     { "xlsb", "binary Excel" },
 };
 
-static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)
+static lb_status handlers_check_unread(lb_str extension, const handlers_magic *magic, lb_error *err)
 {
     for (size_t i = 0; i < LB_COUNT_OF(handlers_unread); i++) {
         if (!lb_str_is_nocase(extension, handlers_unread[i].extension))
@@ -169,7 +172,7 @@ static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_e
     return LB_OK;
 }
 
-static lb_status handlers_sniff(const lb_peek *peek, const char *magic, const lb_format **out, lb_error *err)
+static lb_status handlers_sniff(const lb_peek *peek, const handlers_magic *magic, const lb_format **out, lb_error *err)
 {
     int best = 0;
 
@@ -183,7 +186,7 @@ static lb_status handlers_sniff(const lb_peek *peek, const char *magic, const lb
     if (best > 0)
         return LB_OK;
     if (magic != NULL)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "this is %s, which Lakebed does not read", magic);
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "this is %s, which Lakebed does not read", magic->name);
     lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE,
             peek->file_size == 0 ? "the file is empty and its name does not say its format"
                                  : "neither its name nor its content says which format this is");
@@ -221,6 +224,27 @@ static lb_status handlers_check_packed(const lb_store *store, const lb_format *f
     return LB_UNSUPPORTED;
 }
 
+/* Is the content for certain of another format than the name says? Files and streams of Arrow read each other's content, numbers
+ * of MessagePack can stand for any beginning, and what formats of others hold is theirs to say. */
+static bool handlers_is_other(const lb_format *format, const handlers_magic *magic)
+{
+    if (magic == NULL || format == magic->format || lb_handler_of_name(lb_str_of(format->name)) != format)
+        return false;
+    if (format == &lb_format_arrow_stream && magic->format == &lb_format_arrow)
+        return false;
+    return format->text || (magic->format != NULL && format != &lb_format_msgpack);
+}
+
+static lb_status handlers_check_magic(const lb_format *format, const handlers_magic *magic, lb_error *err)
+{
+    if (!handlers_is_other(format, magic))
+        return LB_OK;
+    lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, but the content is %s", format->name, magic->name);
+    if (magic->format != NULL)
+        lb_fail_hint(err, "--format %s reads it", magic->format->name);
+    return LB_UNSUPPORTED;
+}
+
 lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced, const lb_format **out, lb_error *err)
 {
     uint8_t head[HANDLERS_HEAD], tail[HANDLERS_TAIL];
@@ -238,7 +262,7 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
     LB_TRY(lb_store_read(store, 0, head, sizeof head, &peek.head_size, err));
     if (store->container == NULL)
         LB_TRY(lb_store_read(store, tail_at, tail, sizeof tail, &peek.tail_size, err));
-    const char *magic = handlers_magic(&peek);
+    const handlers_magic *magic = handlers_find_magic(&peek);
     lb_str extension = lb_path_extension(store->container == NULL ? name : lb_container_strip(name));
     *out = lb_handler_of_extension(cx, extension);
     if (*out == NULL) {
@@ -247,9 +271,7 @@ lb_status lb_handler_of_file(lb_context *cx, lb_store *store, const char *forced
         return handlers_check_packed(store, *out, err);
     }
     LB_TRY(handlers_check_packed(store, *out, err));
-    if (magic != NULL && (*out)->text && !lb_handler_is_dynamic(*out))
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "the name says %s, but the content is %s", (*out)->name, magic);
-    return LB_OK;
+    return handlers_check_magic(*out, magic, err);
 }
 
 static bool handlers_takes(const lb_format *format, const char *option)

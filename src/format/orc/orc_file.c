@@ -265,8 +265,10 @@ static lb_status file_check_tree(orc_file *f, lb_error *err)
     for (uint32_t i = 0; i < f->n_types; i++) {
         orc_type *t = &f->types[i];
         LB_TRY(type_check(f, t, err));
-        if (depth[i] == 0)
-            continue; /* part of nothing: never read */
+        if (depth[i] == 0) { /* part of nothing: never read, and its children are not looked at */
+            t->n_children = t->n_names = 0;
+            continue;
+        }
         if (depth[i] > LB_TYPE_DEPTH - 4)
             return lb_fail(err, LB_UNSUPPORTED, LB_AT(f->tail_at), "the ORC file's types are nested too deep");
         for (uint32_t k = 0; k < t->n_children; k++) {
@@ -305,6 +307,8 @@ static void encrypted_mark(orc_file *f, uint32_t id)
 {
     orc_type *t = &f->types[id];
 
+    if (t->encrypted)
+        return; /* and all below it: many variants may name the same root */
     t->encrypted = true;
     for (uint32_t i = 0; i < t->n_children; i++)
         encrypted_mark(f, t->children[i]);
