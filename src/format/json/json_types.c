@@ -184,16 +184,12 @@ static bool take_rest_of_map(js_taker *t, lb_seen *n, lb_json_cursor *c, const l
 /* Where every column is text, what a value is made of does not matter. */
 static bool take_as_text(js_taker *t, lb_seen *n, lb_json_cursor *c)
 {
-    static const lb_seen_kind kinds[] = {
-        [LB_JSON_FALSE] = LB_SEEN_BOOL,  [LB_JSON_TRUE] = LB_SEEN_BOOL,     [LB_JSON_NUMBER] = LB_SEEN_INT,
-        [LB_JSON_STRING] = LB_SEEN_TEXT, [LB_JSON_OBJECT] = LB_SEEN_OBJECT, [LB_JSON_ARRAY_VALUE] = LB_SEEN_ARRAY
-    };
     const lb_json_kind kind = lb_json_peek(c);
 
     if (kind == LB_JSON_STRING)
         return take_string(t, n, c);
     if (kind > LB_JSON_NULL)
-        lb_seen_see(n, kinds[kind]);
+        lb_seen_see(n, js_text_kinds[kind]);
     return lb_json_skip(c, NULL);
 }
 
