@@ -34,12 +34,13 @@ bool js_find_replaced(lb_json_cursor c, lb_buf *out, size_t *n, bool *any);
 typedef struct js_taker {
     lb_arena *arena;
     lb_buf scratch, replaced;
-    lb_buf known, counters; /* of js_take_known */
-    bool text;              /* every column is text: only the keys of rows matter */
-    bool careful;           /* equal keys may come: objects are looked at twice */
-    bool equal_keys;        /* found some without being careful: what was taken in is not to be used */
-    uint64_t object;        /* number of the last one */
-    const uint8_t *base;    /* a byte of the window, and where it stands in the file */
+    lb_buf known;        /* of json_known.h: keys of the rows; empty: they are not remembered */
+    lb_buf counters;     /* of js_take_known */
+    bool text;           /* every column is text: only the keys of rows matter */
+    bool careful;        /* equal keys may come: objects are looked at twice */
+    bool equal_keys;     /* found some without being careful: what was taken in is not to be used */
+    uint64_t object;     /* number of the last one */
+    const uint8_t *base; /* a byte of the window, and where it stands in the file */
     uint64_t base_offset;
     const char *const *maps; /* top-level columns that are declared to be maps, ended by NULL; or NULL */
     lb_status status;        /* why it stopped, if the text is good and keys are not equal */

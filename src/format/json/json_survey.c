@@ -1,5 +1,6 @@
 /* One pass over a file: rows, checkpoints, and the types and statistics of every column. */
 #include "base/hash.h"
+#include "format/json/json_known.h"
 #include "format/json/json_survey.h"
 
 #define SURVEY_STATE_ROWS 4096
@@ -301,7 +302,9 @@ lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *opti
     lb_buf_init(&s->starts, budget);
     lb_block_builder_init(&s->blocks, budget);
     s->seen = lb_seen_rows(&s->nodes, options->stats != LB_STATS_OFF);
-    return s->seen == NULL ? lb_arena_fail(&s->nodes, err) : LB_OK;
+    if (s->seen == NULL)
+        return lb_arena_fail(&s->nodes, err);
+    return survey_has_block_stats(s) ? LB_OK : js_known_begin(&s->taker, err); /* numbers of keys are of one node */
 }
 
 void js_survey_free(survey *s)
