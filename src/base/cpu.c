@@ -2,6 +2,7 @@
 #include "base/cpu.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +18,31 @@ static const struct {
     { "neon", LB_CPU_NEON },
 };
 
-/* AVX512 stands for its foundation with byte, doubleword and short-vector forms: what every server since 2017 has. VBMI2 came two years later. */
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+/* Bodies for AVX2 count and pick out bits, too. Virtual machines may have the one without the other, and LZCNT that is not there
+ * gives wrong numbers without a word. */
+static bool cpu_counts_bits(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LZCNT) != 0 && __builtin_cpu_supports("popcnt") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+/* AVX512 stands for its foundation with byte, doubleword and short-vector forms: what every server since 2017 has. VBMI2 came two
+ * years later. */
 static unsigned cpu_find(void)
 {
     unsigned found = 0;
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && cpu_counts_bits())
         found |= LB_CPU_AVX2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
+    if ((found & LB_CPU_AVX2) != 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         found |= LB_CPU_AVX512;
     if ((found & LB_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512vbmi2"))
         found |= LB_CPU_VBMI2;

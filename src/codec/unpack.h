@@ -67,6 +67,9 @@ const lb_container *lb_container_of_name(lb_str name);
 /* A path without the container's ending. */
 lb_str lb_container_strip(lb_str path);
 
+/* Deflate without anything around it, as parts of an archive are: no file is named so, and no name finds it. */
+extern const lb_container lb_container_deflate;
+
 extern const lb_container lb_container_gzip, lb_container_zstd, lb_container_bzip2, lb_container_xz, lb_container_lz4;
 
 #endif

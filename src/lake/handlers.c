@@ -14,12 +14,13 @@
 #include "format/msgpack/msgpack_handlers.h"
 #include "format/orc/orc_handlers.h"
 #include "format/parquet/parquet_handlers.h"
+#include "format/xlsx/xlsx_handlers.h"
 #include "lance/lance_format.h"
 
 static const lb_format *const handlers[] = {
     &lb_format_csv,   &lb_format_tsv,    &lb_format_psv,     &lb_format_txt,   &lb_format_json,
     &lb_format_jsonl, &lb_format_ndjson, &lb_format_parquet, &lb_format_arrow, &lb_format_arrow_stream,
-    &lb_format_avro,  &lb_format_orc,    &lb_format_msgpack, &lb_format_lance,
+    &lb_format_avro,  &lb_format_orc,    &lb_format_msgpack, &lb_format_xlsx,  &lb_format_lance,
 };
 
 #define HANDLERS_HEAD 512
@@ -112,7 +113,7 @@ static const struct {
     { "encrypted Parquet", "PARE", "PARE", 4, 4 },
     { "Arrow IPC", "ARROW1\0\0", "ARROW1", 8, 6 },
     { "Feather V1", "FEA1", "FEA1", 4, 4 },
-    { "ZIP (perhaps a workbook)", "PK\x03\x04", "", 4, 0 },
+    { "a ZIP archive", "PK\x03\x04", "", 4, 0 },
     { "Avro", "Obj\x01", "", 4, 0 },
     { "ORC", "ORC", "", 3, 0 },
     { "gzip", "\x1F\x8B\x08", "", 3, 0 },
@@ -150,8 +151,8 @@ static const char *handlers_magic(const lb_peek *peek)
 static const struct {
     const char *extension, *format;
 } handlers_unread[] = {
-    { "xlsx", "Excel" },
-    { "xls", "Excel" },
+    { "xls", "Excel 97-2003" },
+    { "xlsb", "binary Excel" },
 };
 
 static lb_status handlers_check_unread(lb_str extension, const char *magic, lb_error *err)

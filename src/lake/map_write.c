@@ -441,10 +441,21 @@ static lb_status failed_append(const map_writer *w, lb_error *err)
     return lb_fail_nomem(err);
 }
 
+/* The bits behind the last one of a bitmap are whatever was in memory: the same files shall give the same map. */
+static void clear_spare_bits(struct ArrowArray *a)
+{
+    struct ArrowBitmap *valid = ArrowArrayValidityBitmap(a);
+
+    if (valid->buffer.data != NULL && valid->size_bits % 8 != 0)
+        valid->buffer.data[valid->size_bits / 8] &= (uint8_t)((1u << valid->size_bits % 8) - 1);
+}
+
 static lb_status end_batch(map_writer *w, lb_error *err)
 {
     if (w->batch.release == NULL)
         return LB_OK;
+    for (unsigned id = 0; id < LB_MAP_N_FIELDS && w->code == NANOARROW_OK; id++)
+        clear_spare_bits(w->fields[id]);
     if (w->code == NANOARROW_OK)
         w->code = ArrowArrayFinishBuildingDefault(&w->batch, NULL);
     lb_status status = w->code != NANOARROW_OK ? failed_append(w, err) : lb_ipc_writer_batch(w->out, &w->batch, err);

@@ -12,7 +12,7 @@ class Error(ctypes.Structure):
 
 class ContextOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint), ("memory_limit", ctypes.c_uint64),
-                ("progress", ctypes.c_void_p), ("note", ctypes.c_void_p), ("user", ctypes.c_void_p)]
+                ("progress", ctypes.c_void_p), ("note", ctypes.c_void_p), ("poll", ctypes.c_void_p), ("user", ctypes.c_void_p)]
 
 
 class OpenOptions(ctypes.Structure):
