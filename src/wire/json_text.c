@@ -117,28 +117,6 @@ lb_json_kind lb_json_peek_on(lb_json_cursor *c)
 
 /* ---------------------------------------------------------------- strings */
 
-/* The first quote, backslash or control character. What lies behind `end` may be read, and is not looked at by the
- * caller. */
-JSON_INLINE const uint8_t *json_plain(const uint8_t *p, const uint8_t *end)
-{
-#if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), last = _mm_set1_epi8(0x1f);
-
-    for (; p < end; p += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
-                                     _mm_cmpeq_epi8(_mm_max_epu8(bytes, last), last));
-        unsigned mask = (unsigned)_mm_movemask_epi8(found);
-        if (mask != 0)
-            return p + __builtin_ctz(mask);
-    }
-#else
-    while (p < end && *p != '"' && *p != '\\' && *p >= 0x20)
-        p++;
-#endif
-    return p;
-}
-
 /* The value of a hexadecimal digit; above 15: none. */
 static unsigned json_hex(uint8_t c)
 {
@@ -240,7 +218,7 @@ JSON_INLINE const uint8_t *json_string_end(lb_json_cursor *c, const uint8_t *p, 
 {
     *escaped = false;
     for (;;) {
-        p = json_plain(p, c->end);
+        p = lb_json_plain(p, c->end);
         if (__builtin_expect(p >= c->end, 0)) {
             (void)json_bad(c, LB_JSON_CUT, c->end);
             return NULL;
@@ -715,7 +693,7 @@ static const uint8_t *json_pass_nested(const uint8_t *p, const uint8_t *end)
 
 static const uint8_t *json_pass_string(const uint8_t *p, const uint8_t *end)
 {
-    for (p = json_plain(p, end); p < end && *p != '"'; p = json_plain(p, end))
+    for (p = lb_json_plain(p, end); p < end && *p != '"'; p = lb_json_plain(p, end))
         p += *p == '\\' ? 2 : 1;
     return p;
 }

@@ -110,6 +110,9 @@ lb_json_step lb_json_walk_skip(lb_json_walk *w, uint64_t count, uint64_t *passed
  * that value. Other answers as of lb_json_walk_next. */
 lb_json_step lb_json_walk_begin(lb_json_walk *w);
 
+/* The value at which lb_json_walk_begin left off ends at `stop`: the caller has found so, and it is JSON. */
+void lb_json_walk_passed(lb_json_walk *w, size_t stop);
+
 /* Where a value (LB_JSON_LINES) or an element (the others) is likely to begin, in text cut anywhere: behind a line end,
  * or as in `},{`. `like`: how one begins that is known, up to the end of its first key (`{"id"`); may be empty.
  * SIZE_MAX: no such place. A guess, to be held against a walk from the beginning. */

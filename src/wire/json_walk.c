@@ -288,6 +288,20 @@ lb_json_step lb_json_walk_begin(lb_json_walk *w)
     return step;
 }
 
+/* The index goes on where it is, unless the value ends behind it: then from there, which is outside strings. */
+void lb_json_walk_passed(lb_json_walk *w, size_t stop)
+{
+    w->start = w->at;
+    w->stop = w->at = stop;
+    if (w->state != WALK_LINES)
+        w->state = WALK_COMMA;
+    if (stop - w->base >= w->n_blocks * LB_JSON_BLOCK) {
+        w->base = stop;
+        w->n_blocks = 0;
+        w->carry = (lb_json_carry){ .in_string = false };
+    }
+}
+
 lb_json_step lb_json_walk_next(lb_json_walk *w)
 {
     return walk_step(w);

@@ -122,6 +122,9 @@ static lb_status parts_take_in(const parts_file *f, const lb_portion *p, survey 
             got = passed != 0;
             continue;
         }
+        if (left != part->options->stride &&
+            js_survey_known(part, LB_MIN(left, p->first_row + p->rows - part->rows)) != 0)
+            continue;
         LB_TRY(js_records_next(&part->records, &got, err));
         if (got)
             LB_TRY(js_survey_record(part, err));

@@ -34,6 +34,8 @@ bool js_find_replaced(lb_json_cursor c, lb_buf *out, size_t *n, bool *any);
 typedef struct js_taker {
     lb_arena *arena;
     lb_buf scratch, replaced;
+    lb_buf known;        /* of json_known.h: keys of the rows; empty: they are not remembered */
+    lb_buf counters;     /* of js_take_known */
     bool text;           /* every column is text: only the keys of rows matter */
     bool careful;        /* equal keys may come: objects are looked at twice */
     bool equal_keys;     /* found some without being careful: what was taken in is not to be used */
@@ -47,6 +49,16 @@ typedef struct js_taker {
 
 /* Take in the value at the cursor. False: the cursor is bad, equal_keys, or status. */
 bool js_take(js_taker *t, lb_seen *n, lb_json_cursor *c);
+
+/* What a value counts as where every column is text, by lb_json_kind; of null nothing. */
+extern const lb_seen_kind js_text_kinds[];
+
+/* Where every column is text and bounds are not wanted: take in rows ahead, up to `count`, as js_take of each would
+ * (json_known.c), without looking for their ends first. Stops before the first that is no object, does not end in the
+ * window, holds a key or a kind of value that is new, the same key twice, or anything that is wrong: all that is left
+ * to js_take. Returns how many were passed; the walk stands at the last of them. */
+uint64_t js_take_known(js_taker *t, lb_seen *n, lb_json_walk *w, uint64_t count);
+
 /* ---- a record reader over a text (json_records.c) */
 
 typedef struct js_records {

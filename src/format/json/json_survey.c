@@ -1,5 +1,6 @@
 /* One pass over a file: rows, checkpoints, and the types and statistics of every column. */
 #include "base/hash.h"
+#include "format/json/json_known.h"
 #include "format/json/json_survey.h"
 
 #define SURVEY_STATE_ROWS 4096
@@ -175,13 +176,31 @@ lb_status js_survey_record(survey *s, lb_error *err)
     return LB_OK;
 }
 
-/* Where only rows are counted, the records behind the first of a block need no look at what they hold. */
+uint64_t js_survey_known(survey *s, uint64_t most)
+{
+    if (s->options->rows_only || s->open != NULL)
+        return 0;
+    const uint64_t passed = js_take_known(&s->taker, s->seen, &s->records.walk, most);
+    if (passed != 0) {
+        s->rows += passed;
+        s->records.row += passed;
+        js_records_mark(&s->records);
+    }
+    return passed;
+}
+
+/* The records behind the first of a block: where only rows are counted they need no look at what they hold, and where
+ * every column is text most need none but at their keys. */
 static lb_status survey_pass(survey *s, lb_error *err)
 {
     uint64_t left = s->options->stride - s->rows % s->options->stride, passed;
 
-    if (!s->options->rows_only || s->options->sample_bytes != 0 || !s->has_block || left == s->options->stride)
+    if (s->options->sample_bytes != 0 || !s->has_block || left == s->options->stride)
         return LB_OK;
+    if (!s->options->rows_only) {
+        (void)js_survey_known(s, left);
+        return LB_OK;
+    }
     LB_TRY(js_records_skip(&s->records, left, &passed, err));
     s->rows += passed;
     return LB_OK;
@@ -275,13 +294,17 @@ lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *opti
     s->taker = (js_taker){ .text = r->text, .careful = careful, .maps = (const char *const *)r->maps };
     lb_buf_init(&s->taker.scratch, budget);
     lb_buf_init(&s->taker.replaced, budget);
+    lb_buf_init(&s->taker.known, budget);
+    lb_buf_init(&s->taker.counters, budget);
     lb_buf_init(&s->closed, budget);
     lb_buf_init(&s->state, budget);
     lb_buf_init(&s->state_more, budget);
     lb_buf_init(&s->starts, budget);
     lb_block_builder_init(&s->blocks, budget);
     s->seen = lb_seen_rows(&s->nodes, options->stats != LB_STATS_OFF);
-    return s->seen == NULL ? lb_arena_fail(&s->nodes, err) : LB_OK;
+    if (s->seen == NULL)
+        return lb_arena_fail(&s->nodes, err);
+    return survey_has_block_stats(s) ? LB_OK : js_known_begin(&s->taker, err); /* numbers of keys are of one node */
 }
 
 void js_survey_free(survey *s)
@@ -291,6 +314,8 @@ void js_survey_free(survey *s)
     lb_arena_free(&s->open_nodes);
     lb_buf_free(&s->taker.scratch);
     lb_buf_free(&s->taker.replaced);
+    lb_buf_free(&s->taker.known);
+    lb_buf_free(&s->taker.counters);
     lb_buf_free(&s->closed);
     lb_buf_free(&s->state);
     lb_buf_free(&s->state_more);

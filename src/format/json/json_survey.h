@@ -55,6 +55,8 @@ void js_survey_free(survey *s);
 
 /* Take in the record just read; equal keys end it without an error (s->taker.equal_keys). */
 lb_status js_survey_record(survey *s, lb_error *err);
+/* Take in records ahead that are like those before, up to `most`; how many. */
+uint64_t js_survey_known(survey *s, uint64_t most);
 /* A block begins: the one before it, which ends at start->before, is closed. */
 lb_status js_survey_begin_block(survey *s, const survey_start *start, lb_error *err);
 /* Where blocks have statistics: begin to keep what one sees; of a part, put that away. */

@@ -1,5 +1,5 @@
 /* Values taken in: each goes to what its place has seen (format/seen.h). */
-#include "format/json/json_rows.h"
+#include "format/json/json_known.h"
 
 /* ---------------------------------------------------------------- taking values in */
 
@@ -184,17 +184,37 @@ static bool take_rest_of_map(js_taker *t, lb_seen *n, lb_json_cursor *c, const l
 /* Where every column is text, what a value is made of does not matter. */
 static bool take_as_text(js_taker *t, lb_seen *n, lb_json_cursor *c)
 {
-    static const lb_seen_kind kinds[] = {
-        [LB_JSON_FALSE] = LB_SEEN_BOOL,  [LB_JSON_TRUE] = LB_SEEN_BOOL,     [LB_JSON_NUMBER] = LB_SEEN_INT,
-        [LB_JSON_STRING] = LB_SEEN_TEXT, [LB_JSON_OBJECT] = LB_SEEN_OBJECT, [LB_JSON_ARRAY_VALUE] = LB_SEEN_ARRAY
-    };
     const lb_json_kind kind = lb_json_peek(c);
 
     if (kind == LB_JSON_STRING)
         return take_string(t, n, c);
     if (kind > LB_JSON_NULL)
-        lb_seen_see(n, kinds[kind]);
+        lb_seen_see(n, js_text_kinds[kind]);
     return lb_json_skip(c, NULL);
+}
+
+/* The k-th member of an object; of a row it is looked for where it was the last time. *at: its place then. NULL: there
+ * are no more; or the cursor is bad, or t->status says why. */
+static lb_seen_member *take_next(js_taker *t, lb_seen *n, lb_json_cursor *c, size_t k, unsigned depth, size_t *at)
+{
+    const bool known = depth == 0 && t->known.size != 0;
+    const uint8_t *const p = c->p;
+    lb_json_text key;
+
+    if (known) {
+        const size_t place = js_known_next(t, *at, &c->p, c->end);
+        if (place != 0) {
+            c->depth = 1;
+            *at = place;
+            return &n->members[place - 1];
+        }
+    }
+    if (!(k == 0 ? lb_json_object(c, &key) : lb_json_member(c, &key)))
+        return NULL;
+    lb_seen_member *m = take_member(t, n, k, &key, depth);
+    if (known && m != NULL)
+        js_known_learn(t, at, (size_t)(m - n->members), p, (size_t)(c->p - p));
+    return m;
 }
 
 static bool take_struct(js_taker *t, lb_seen *n, lb_json_cursor *c, unsigned depth)
@@ -202,15 +222,12 @@ static bool take_struct(js_taker *t, lb_seen *n, lb_json_cursor *c, unsigned dep
     const uint64_t object = ++t->object;
     const size_t size = t->replaced.size;
     const lb_json_cursor begin = *c;
-    lb_json_text key;
-    size_t from, k = 0;
+    lb_seen_member *m;
+    size_t from, at = 0;
 
     if (!take_replaced(t, c, t->careful, &from))
         return false;
-    for (bool more = lb_json_object(c, &key); more; more = lb_json_member(c, &key), k++) {
-        lb_seen_member *m = take_member(t, n, k, &key, depth);
-        if (m == NULL)
-            return false;
+    for (size_t k = 0; (m = take_next(t, n, c, k, depth, &at)) != NULL; k++) {
         if (m->stamp == object && !t->careful) { /* being careful and still here: the text is bad further on */
             t->equal_keys = true;
             return false;
@@ -228,7 +245,7 @@ static bool take_struct(js_taker *t, lb_seen *n, lb_json_cursor *c, unsigned dep
                    take_rest_of_map(t, n, c, &begin, depth, from, k + 1);
     }
     t->replaced.size = size;
-    return c->reason == LB_JSON_GOOD;
+    return c->reason == LB_JSON_GOOD && t->status == LB_OK;
 }
 
 static bool take_object(js_taker *t, lb_seen *n, lb_json_cursor *c, unsigned depth)
