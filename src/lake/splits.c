@@ -222,7 +222,8 @@ static lb_status splits_entry(split_work *w, uint64_t file, const lb_entry *entr
     if (!lb_entry_has_rows(entry) || entry->total_rows == 0)
         return LB_OK;
     const lb_format *format = lb_handler_of_name(entry->format);
-    bool pieces = entry->blocks.first_byte != NULL && (format == NULL || format->raw != NULL);
+    /* Records have bytes of their own, and so do row groups; a record batch leans on what stands before it. */
+    bool pieces = entry->blocks.first_byte != NULL && (format == NULL || format->raw != NULL || entry->blocks.packed);
     return pieces ? splits_blocks(w, file, entry, err) : splits_rows(w, entry, err);
 }
 
