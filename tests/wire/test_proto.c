@@ -68,10 +68,10 @@ static void test_bad(void **state)
         const char *bytes;
         size_t size;
     } bad[] = {
-        { "\x00\x01", 2 },                                         /* field 0 */
-        { "\x0b\x0c", 2 },                                         /* a group */
-        { "\x0e", 1 },                                             /* a wire type that there is none of */
-        { "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 },    /* more bytes than there are */
+        { "\x00\x01", 2 },                                          /* field 0 */
+        { "\x0b\x0c", 2 },                                          /* a group */
+        { "\x0e", 1 },                                              /* a wire type that there is none of */
+        { "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11 },     /* more bytes than there are */
         { "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12 }, /* a number of more than ten bytes */
     };
 
