@@ -169,21 +169,42 @@ static lb_status program_put(program_maker *m, const avro_type *t, lb_growing *t
 
 /* ---------------------------------------------------------------- rows */
 
-static lb_status program_column(program_maker *m, const avro_type *t, const uint64_t *columns, size_t n, lb_growing *to)
-{
-    size_t uses = 0, done = 0;
+/* Which wanted columns are of a field: the first of them, and behind each the next; NO_COLUMN: none. */
+#define NO_COLUMN UINT64_MAX
 
-    for (size_t k = 0; k < n; k++)
-        uses += columns[k] == m->column;
-    if (uses == 0)
+typedef struct program_wants {
+    uint64_t *first, *next;
+} program_wants;
+
+static lb_status program_want(program_maker *m, const uint64_t *columns, size_t n, uint64_t fields, program_wants *out)
+{
+    out->first = lb_arena_alloc(m->arena, (size_t)fields, sizeof *out->first);
+    out->next = lb_arena_alloc(m->arena, n, sizeof *out->next);
+    if (out->first == NULL || out->next == NULL)
+        return lb_arena_fail(m->arena, m->err);
+    for (uint64_t i = 0; i < fields; i++)
+        out->first[i] = NO_COLUMN;
+    for (size_t k = n; k-- > 0;) {
+        if (columns[k] >= fields)
+            return lb_fail(m->err, LB_INTERNAL, LB_NOWHERE, "a column is wanted that the rows do not have");
+        out->next[k] = out->first[columns[k]];
+        out->first[columns[k]] = k;
+    }
+    return LB_OK;
+}
+
+/* A field that is wanted several times is decoded anew for each. */
+static lb_status program_column(program_maker *m, const avro_type *t, const program_wants *wants, lb_growing *to)
+{
+    uint64_t k = wants->first[m->column];
+
+    if (k == NO_COLUMN)
         return program_pass(m, t, NULL);
-    if (uses > 1)
+    if (wants->next[k] != NO_COLUMN)
         LB_TRY(program_add(m, (avro_op){ .code = AVRO_MARK }, NULL));
-    for (size_t k = 0; k < n; k++) {
-        if (columns[k] != m->column)
-            continue;
+    for (; k != NO_COLUMN; k = wants->next[k]) {
         LB_TRY(program_put(m, t, &to->children[k]));
-        if (++done < uses)
+        if (wants->next[k] != NO_COLUMN)
             LB_TRY(program_add(m, (avro_op){ .code = AVRO_BACK }, NULL));
     }
     return LB_OK;
@@ -193,15 +214,18 @@ lb_status avro_program_make(const avro_type *rows, const uint64_t *columns, size
                             lb_arena *arena, avro_program *out, lb_error *err)
 {
     program_maker m = { .program = out, .arena = arena, .err = err };
+    bool record = rows->kind == AVRO_RECORD;
+    program_wants wants;
 
     *out = (avro_program){ NULL, 0, 0 };
     if (to == NULL)
         return program_pass(&m, rows, NULL);
-    if (rows->kind != AVRO_RECORD)
-        return program_column(&m, rows, columns, n_columns, to);
+    LB_TRY(program_want(&m, columns, n_columns, record ? rows->n : 1, &wants));
+    if (!record)
+        return program_column(&m, rows, &wants, to);
     for (uint32_t i = 0; i < rows->n; i++) {
         m.column = i;
-        LB_TRY(program_column(&m, rows->fields[i].type, columns, n_columns, to));
+        LB_TRY(program_column(&m, rows->fields[i].type, &wants, to));
     }
     return LB_OK;
 }

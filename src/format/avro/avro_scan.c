@@ -150,6 +150,7 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
     out->release = NULL;
     if (s->left == 0)
         return LB_OK;
+    LB_TRY(lb_check_cancel(s->r->cx, err));
     lb_status status = scan_fill(s, err);
     if (status == LB_OK)
         status = lb_growing_finish(&s->append, s->rows_built, &s->schema, out, err);

@@ -10,44 +10,65 @@ lb_str mp_place_name(const mp_places *p, uint64_t place, char own[MP_PLACE_NAME]
     return (lb_str){ own, (size_t)snprintf(own, MP_PLACE_NAME, "column_%llu", (unsigned long long)place + 1) };
 }
 
+/* Names as they are made: the i-th is key i of `keys`, and `numbers[i]` the last number that was tried behind it. */
+typedef struct places_made {
+    lb_keys keys;
+    unsigned *numbers;
+    size_t cap;
+} places_made;
+
+static lb_status places_room(mp_places *p, places_made *made, lb_arena *arena, lb_error *err)
+{
+    if (p->count < made->cap)
+        return LB_OK;
+    size_t cap = made->cap == 0 ? 8 : 2 * made->cap;
+    lb_str *names = lb_arena_alloc(arena, cap, sizeof *names);
+    unsigned *numbers = lb_arena_alloc(arena, cap, sizeof *numbers);
+    if (names == NULL || numbers == NULL)
+        return lb_arena_fail(arena, err);
+    if (p->count != 0) {
+        memcpy(names, p->names, p->count * sizeof *names);
+        memcpy(numbers, made->numbers, p->count * sizeof *numbers);
+    }
+    p->names = names;
+    made->numbers = numbers;
+    made->cap = cap;
+    return LB_OK;
+}
+
 /* Add a name; an empty one says the place, and one that is there already gets a number. */
-static lb_status places_add(mp_places *p, lb_keys *seen, size_t *cap, lb_arena *arena, lb_str name, lb_error *err)
+static lb_status places_add(mp_places *p, places_made *made, lb_arena *arena, lb_str name, lb_error *err)
 {
     char own[MP_PLACE_NAME];
     lb_buf text;
 
-    if (p->count == *cap) {
-        lb_str *names = lb_arena_alloc(arena, *cap == 0 ? 8 : 2 * *cap, sizeof *names);
-        if (names == NULL)
-            return lb_arena_fail(arena, err);
-        if (p->count != 0)
-            memcpy(names, p->names, p->count * sizeof *names);
-        p->names = names;
-        *cap = *cap == 0 ? 8 : 2 * *cap;
-    }
+    LB_TRY(places_room(p, made, arena, err));
     if (name.size == 0)
         name = (lb_str){ own, (size_t)snprintf(own, sizeof own, "column_%zu", p->count + 1) };
     if (memchr(name.at, 0, name.size) != NULL)
         return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "a name of a place holds the character NUL");
     lb_buf_init(&text, arena->budget);
     lb_status status = lb_buf_append(&text, name.at, name.size, err);
-    for (unsigned n = 2; status == LB_OK && lb_keys_of(seen, (lb_str){ (char *)text.data, text.size }) != LB_NO_KEY;
-         n++) {
+    size_t same = status == LB_OK ? lb_keys_of(&made->keys, (lb_str){ (char *)text.data, text.size }) : LB_NO_KEY;
+    for (size_t taken = same; status == LB_OK && taken != LB_NO_KEY;) {
         text.size = name.size;
-        status = lb_buf_printf(&text, err, "_%u", n);
+        made->numbers[same] = LB_MAX(made->numbers[same], 1u) + 1;
+        status = lb_buf_printf(&text, err, "_%u", made->numbers[same]);
+        taken = lb_keys_of(&made->keys, (lb_str){ (char *)text.data, text.size });
     }
     if (status == LB_OK)
-        status = lb_keys_add(seen, arena, (lb_str){ (char *)text.data, text.size }, err);
-    if (status == LB_OK)
-        p->names[p->count++] = seen->items[seen->count - 1].name;
+        status = lb_keys_add(&made->keys, arena, (lb_str){ (char *)text.data, text.size }, err);
+    if (status == LB_OK) {
+        made->numbers[p->count] = 0;
+        p->names[p->count++] = made->keys.items[made->keys.count - 1].name;
+    }
     lb_buf_free(&text);
     return status;
 }
 
 lb_status mp_places_of_text(mp_places *p, const char *text, lb_arena *arena, lb_error *err)
 {
-    lb_keys seen = { .items = NULL };
-    size_t cap = 0;
+    places_made made = { .cap = 0 };
     lb_buf name;
 
     lb_buf_init(&name, arena->budget);
@@ -60,7 +81,7 @@ lb_status mp_places_of_text(mp_places *p, const char *text, lb_arena *arena, lb_
             status = lb_buf_append(&name, text, 1, err);
             continue;
         }
-        status = places_add(p, &seen, &cap, arena, (lb_str){ (char *)name.data, name.size }, err);
+        status = places_add(p, &made, arena, (lb_str){ (char *)name.data, name.size }, err);
         name.size = 0;
     }
     lb_buf_free(&name);
@@ -70,9 +91,8 @@ lb_status mp_places_of_text(mp_places *p, const char *text, lb_arena *arena, lb_
 lb_status mp_places_of_row(mp_places *p, mp_cursor c, lb_arena *arena, lb_error *err)
 {
     lb_msgpack_token row, item;
-    lb_keys seen = { .items = NULL };
+    places_made made = { .cap = 0 };
     lb_status status = LB_OK;
-    size_t cap = 0;
     lb_buf name;
 
     if (!mp_next(&c, &row) || row.kind != LB_MSGPACK_ARRAY)
@@ -87,7 +107,7 @@ lb_status mp_places_of_row(mp_places *p, mp_cursor c, lb_arena *arena, lb_error 
         else
             (void)mp_plain(&c, &name, &status, err);
         if (status == LB_OK)
-            status = places_add(p, &seen, &cap, arena, (lb_str){ (char *)name.data, name.size }, err);
+            status = places_add(p, &made, arena, (lb_str){ (char *)name.data, name.size }, err);
     }
     lb_buf_free(&name);
     return status;

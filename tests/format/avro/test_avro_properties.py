@@ -437,3 +437,13 @@ REFUSED = [
 def test_refused(place, tmp_path):
     data, words = REFUSED[place]
     assert words in run("slice", _write(tmp_path / "x.avro", data), status=3)
+
+
+def test_very_many_columns(tmp_path):
+    path = tmp_path / "x.avro"
+    fields = [{"name": f"f{i}", "type": "int"} for i in range(60_000)]
+    with open(path, "wb") as out:
+        fastavro.writer(out, {"type": "record", "name": "r", "fields": fields}, [{f"f{i}": i for i in range(60_000)}])
+    done = subprocess.run([LAKEBED, "slice", path, "--to", "csv"], capture_output=True, timeout=60)
+    row = done.stdout.split(b"\n")[-2].strip().split(b",")
+    assert row == [b"%d" % i for i in range(60_000)], (done.returncode, done.stderr[-300:])

@@ -555,3 +555,14 @@ def test_files_without_a_telling_name_are_known(tmp_path):
     assert run("count", path).strip() == "100"
     path.write_bytes(msgpack.packb([{"a": i} for i in range(100)]))
     assert run("count", path).strip() == "100"
+
+
+def test_very_many_equal_names(tmp_path):
+    """Numbers behind equal names go on where they were: this ends in seconds or, tried from 2 each time, in hours."""
+    path = tmp_path / "x.msgpack"
+    path.write_bytes(msgpack.packb(["a"] * 200_000) + msgpack.packb([0] * 200_000))
+    names = [c["name"] for c in json.loads(run("schema", path, "--header-row", "--json"))["columns"]]
+    assert names in (["value"], ["a"] + [f"a_{i}" for i in range(2, 200_001)])
+    path.write_bytes(msgpack.packb(["a", "a_2", "a", "", "a", "a_2"]) + msgpack.packb([0] * 6))
+    names = [c["name"] for c in json.loads(run("schema", path, "--header-row", "--json"))["columns"]]
+    assert names == ["a", "a_2", "a_3", "column_4", "a_4", "a_2_2"]
