@@ -26,7 +26,7 @@ typedef enum block_outcome {
 } block_outcome;
 
 typedef struct block_job {
-    lb_codec_work *work; /* never NULL */
+    lb_codec_work *work; /* NULL only before block_try */
     const uint8_t *in;
     size_t size;
     uint8_t *out;
@@ -383,13 +383,15 @@ static block_outcome block_try(lb_codec codec, lb_codec_work *work, block_job *j
 {
     lb_codec_work own = { 0 };
     uint8_t nothing = 0;
+    block_job try = *job;
 
-    if (job->cap == 0)
-        job->out = &nothing;
-    if (job->size == 0)
-        job->in = &nothing;
-    job->work = work == NULL ? &own : work;
-    block_outcome outcome = block_decode(codec, job);
+    if (try.cap == 0)
+        try.out = &nothing;
+    if (try.size == 0)
+        try.in = &nothing;
+    try.work = work == NULL ? &own : work;
+    block_outcome outcome = block_decode(codec, &try);
+    job->got = try.got;
     lb_codec_work_free(&own);
     return outcome;
 }
