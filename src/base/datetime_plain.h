@@ -20,9 +20,9 @@ LB_INLINE unsigned lb_month_days(unsigned century, unsigned year, unsigned month
 /* lb_days_of for the years 1 to 9999, in which nothing has a sign. */
 LB_INLINE int32_t lb_days_of_written(unsigned year, unsigned month, unsigned day)
 {
-    static const uint16_t before[] = { 0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275 }; /* from March */
+    static const uint16_t before[16] = { 0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275 }; /* from March */
     year -= month <= 2;
-    return (int32_t)(year * 365 + year / 4 - year / 100 + year / 400 + before[month] + day - 1) - LB_EPOCH_DAYS;
+    return (int32_t)(year * 365 + year / 4 - year / 100 + year / 400 + before[month & 15] + day - 1) - LB_EPOCH_DAYS;
 }
 
 /* Read eight bytes that look as a pattern, in which 0 stands for any digit. Byte i of *out is then the number that the
