@@ -498,7 +498,7 @@ static lb_status package_archive(xl_package *p, lb_error *err)
 static lb_status package_parts(xl_package *p, lb_error *err)
 {
     package_relations root = { .base = { "", 0 } };
-    lb_str workbook, path;
+    lb_str workbook, path = { NULL, 0 };
 
     if (package_find(p, LB_STR("_rels/.rels")) != SIZE_MAX)
         LB_TRY(package_read(p, LB_STR("_rels/.rels"), package_relation, &root, err));

@@ -72,7 +72,7 @@ static void value_iso(const xl_valuer *v, lb_str text, xl_value *out)
 static lb_status value_number(const xl_valuer *v, const xl_cell *c, lb_str text, xl_value *out, lb_error *err)
 {
     lb_str s = lb_xml_trim(text);
-    bool number = s.size != 0 && (s.at[s.size - 1] <= '9' || s.at[s.size - 1] == '.');
+    bool number = s.size != 0 && s.at[s.size - 1] <= '9'; /* or a point; not INF and the like */
 
     (void)err;
     *out = (xl_value){ .kind = XL_NUMERIC };
