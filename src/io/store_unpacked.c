@@ -405,7 +405,7 @@ static unpacked_cursor *unpacked_take(unpacked_store *s, uint64_t offset, bool *
             c->used = ++s->reads;
             return c;
         }
-        pthread_cond_wait(&s->idle, &s->lock);
+        lb_wait(s->cx, &s->idle, &s->lock);
     }
 }
 

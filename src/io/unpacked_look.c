@@ -14,11 +14,16 @@
 /* xz's index is decoded within so much memory: some tens of bytes a block. */
 #define LOOK_XZ_MEMORY (UINT64_C(64) << 20)
 
+/* Looks into a file of so many bytes at most: frames and blocks may be as small as a few bytes, and then a walk from one to the next
+ * costs more than decompressing. */
+#define LOOK_READS(size) (4096 + (size) / 1024)
+
 typedef struct look {
     lb_store *packed;
     lb_unpacked_point *points;
     size_t n, cap;
-    uint64_t out; /* bytes of text so far */
+    uint64_t out;   /* bytes of text so far */
+    uint64_t reads; /* that are left: see LOOK_READS */
     bool nomem;
 } look;
 
@@ -46,6 +51,10 @@ static bool look_read(look *l, uint64_t at, uint8_t *out, size_t size, lb_status
 {
     size_t got = 0;
 
+    *status = LB_OK;
+    if (l->reads == 0)
+        return false;
+    l->reads--;
     *status = lb_store_read(l->packed, at, out, size, &got, err);
     return *status == LB_OK && got == size;
 }
@@ -132,9 +141,8 @@ static bool look_zstd(look *l, lb_status *status, lb_error *err)
     bool checksum;
 
     while (at < l->packed->size) {
-        size_t got;
-        *status = lb_store_read(l->packed, at, head, sizeof head, &got, err);
-        if (*status != LB_OK || got < 9)
+        size_t size = (size_t)LB_MIN(l->packed->size - at, (uint64_t)sizeof head);
+        if (size < 9 || !look_read(l, at, head, size, status, err))
             return false;
         uint32_t magic = look_u32(head);
         if ((magic & 0xFFFFFFF0) == ZSTD_SKIP) {
@@ -201,7 +209,7 @@ static bool look_xz(look *l, lb_status *status, lb_error *err)
 
 lb_status lb_unpacked_look(lb_store *view, lb_store *packed, lb_error *err)
 {
-    look l = { .packed = packed };
+    look l = { .packed = packed, .reads = LOOK_READS(packed->size) };
     lb_status status = LB_OK;
     bool told = false;
 
