@@ -449,6 +449,11 @@ typedef struct lb_open_options {
     const lb_read_options *read; /* may be NULL */
     const char *format;          /* name of a format; NULL: by extension, then by content */
     bool no_map;                 /* read as if there were no map */
+    /* Map files into memory, and hand out what lies in them as it is wanted without a copy: the buffers of uncompressed Arrow
+     * files and streams. Arrays keep the mapping alive, also after the table is closed, and nothing of it counts against the
+     * memory limit. While rows are in use the files must neither be changed nor made shorter: a page that is no longer there
+     * kills the process (SIGBUS). Other formats are read as ever. */
+    bool memory_map;
     lb_schema_mode schema;
 } lb_open_options;
 

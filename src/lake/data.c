@@ -246,6 +246,8 @@ static lb_status data_open(lb_data *d, const lb_data_request *q, bool use_entry,
         LB_TRY(lb_dataset_store_open(d->cx, q->path, q->version, &d->store, err));
     else
         LB_TRY(lb_data_store_open(q->path, &d->store, err));
+    if (q->memory_map)
+        lb_store_map(d->store);
     LB_TRY(data_options(d, q, err));
     d->map_use = "stale";
     if (use_entry)

@@ -28,7 +28,8 @@ static lb_status table_open_single(lb_table *t, lb_error *err)
                             .version = t->version,
                             .format = t->format,
                             .over = t->over,
-                            .single = true };
+                            .single = true,
+                            .memory_map = t->memory_map };
     if (reason == NULL && t->version != NULL)
         reason = "not listed"; /* a map knows the newest version only */
     if (reason == NULL)
@@ -603,6 +604,7 @@ static lb_status table_options(lb_table *t, const char *path, const lb_open_opti
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "%d is no schema mode", (int)o->schema);
     t->mode = o != NULL ? o->schema : LB_SCHEMA_UNION;
     t->no_map_reason = o != NULL && o->no_map ? "not asked" : NULL;
+    t->memory_map = o != NULL && o->memory_map;
     return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
 }
 
@@ -861,6 +863,7 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
                             .map = t->map,
                             .listed = true,
                             .index = t->base + index,
+                            .memory_map = t->memory_map,
                             .fresh_map = t->no_map_reason != NULL };
     LB_TRY(table_view(t, index, arena, &entry, err));
     if (override != NULL)

@@ -149,9 +149,12 @@ typedef struct lb_arrow_mem {
     _Atomic unsigned refs;
     uint64_t size;
     uint8_t *at; /* 64-byte aligned, but for the phase that was asked for; 64 bytes behind it are zero */
+    lb_mapping *mapping; /* a reference: `at` are the bytes of the file itself, which nobody may change; NULL: own ones */
 } lb_arrow_mem;
 
 lb_status lb_arrow_mem_new(lb_arrow_work *w, uint64_t size, unsigned phase, lb_arrow_mem **out, lb_error *err);
+/* The whole of a mapped file; nothing is counted. Errors: NOMEM. */
+lb_status lb_arrow_mem_map(lb_mapping *mapping, lb_arrow_mem **out, lb_error *err);
 void lb_arrow_mem_unref(lb_arrow_mem *m); /* NULL is fine */
 
 /* A part of it. */
@@ -163,6 +166,8 @@ typedef struct lb_arrow_piece {
 } lb_arrow_piece;
 
 void lb_arrow_piece_drop(lb_arrow_piece *p);
+/* Another reference to the same bytes, which are not to be changed by its holder. */
+lb_arrow_piece lb_arrow_piece_share(const lb_arrow_piece *p);
 /* The bytes to be changed: those of the piece itself, or a copy. NULL: see err. */
 uint8_t *lb_arrow_piece_edit(lb_arrow_work *w, lb_arrow_piece *p, lb_error *err);
 /* A new piece of `size` bytes, zeroed where `zero`; for its bytes use lb_arrow_piece_edit, which then cannot fail. */
@@ -261,9 +266,18 @@ lb_status lb_arrow_validity(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t b
 lb_status lb_arrow_values(lb_arrow_pull *p, uint64_t buffer, int64_t first, int64_t count, uint64_t width,
                           unsigned swap, lb_arrow_piece *out, lb_error *err);
 
-/* Are the values text? `bits`: validity, NULL where all are valid. */
+/* Are the values [first, first + count) text? `bits`: validity, NULL where all are valid. */
 lb_status lb_arrow_check_text(lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *bits, const void *offsets,
-                              bool wide, const uint8_t *data, int64_t count, lb_error *err);
+                              bool wide, const uint8_t *data, int64_t first, int64_t count, lb_error *err);
+
+/* Do the offsets of `count` rows, one more than these, ascend from 0 or more? */
+lb_status lb_arrow_check_offsets(lb_arrow_pull *p, const lb_arrow_node *n, const void *offsets, bool wide,
+                                 int64_t count, lb_error *err);
+
+/* As lb_arrow_column_read, of a mapped file: buffers lie in the mapping as they are. The array's offset says where its rows
+ * begin in them, up to seven rows in, and offsets of values need not begin at 0 (arrow_lend.c). */
+lb_status lb_arrow_column_lend(lb_arrow_pull *p, const lb_arrow_node *n, int64_t first, int64_t count,
+                               struct ArrowArray *out, lb_error *err);
 
 /* Layouts that only save space. */
 lb_status lb_arrow_read_views(lb_arrow_pull *p, const lb_arrow_node *n, int64_t first, int64_t count,
@@ -314,12 +328,22 @@ typedef struct lb_arrow_cache {
 
 void lb_arrow_cache_free(lb_reader *r);
 
+/* May rows be decoded into an array of `bytes`? UNSUPPORTED with p->too_long: not so many at once. */
+lb_status lb_arrow_decode_fits(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t bytes, int64_t count, lb_error *err);
+
+/* Rows of a dictionary of text with these indices. *done false: it is none that this does, and nothing was made. `bits` is
+ * shared with the array where rows are null (arrow_spell.c). */
+lb_status lb_arrow_spell(lb_arrow_pull *p, const lb_arrow_node *n, const lb_arrow_words *w, const uint8_t *indices,
+                         const lb_arrow_piece *bits, int64_t null_count, int64_t count, struct ArrowArray *out,
+                         bool *done, lb_error *err);
+
 /* ---------------------------------------------------------------- the reader (arrow_format.c, arrow_index.c) */
 
 struct lb_reader {
     lb_context *cx;
     lb_store *store;
     const lb_entry *known;
+    lb_arrow_mem *file; /* the file's own bytes, where the store is mapped; NULL */
     lb_arena arena;
     bool is_file;  /* has a footer */
     uint64_t base; /* where the stream begins */

@@ -59,8 +59,9 @@ def check_take(r, table, want):
 def check(r, path, want):
     names = want.column_names
     subprocess.run([LAKEBED, "map", "-q", path.parent, "--stats", r.choice(["all", "none", "block"])], check=True)
-    for library, mapped in ((LIBRARY, False), (LIBRARY, True), (THREADS, False), (THREADS, True)):
-        with library.open(path, mapped) as table:
+    for library, mapped, memory_map in ((LIBRARY, False, False), (LIBRARY, True, False), (THREADS, False, True),
+                                        (THREADS, True, True), (THREADS, True, False)):
+        with library.open(path, mapped, memory_map=memory_map) as table:
             same(table.rows(), want)
             check_take(r, table, want)
             for offset, limit in some_ranges(r, want.num_rows):
