@@ -120,6 +120,8 @@ typedef struct lb_block {
 
 void lb_block_builder_init(lb_block_builder *b, lb_budget *budget);
 lb_status lb_block_builder_add(lb_block_builder *b, const lb_block *block, lb_error *err);
+/* The first `count` blocks of another entry. */
+lb_status lb_block_builder_add_all(lb_block_builder *b, const lb_blocks *from, uint64_t count, lb_error *err);
 /* Copy into `arena` and free the builder (also on error). */
 lb_status lb_block_builder_finish(lb_block_builder *b, lb_arena *arena, lb_blocks *out, lb_error *err);
 void lb_block_builder_free(lb_block_builder *b);

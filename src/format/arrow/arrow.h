@@ -372,8 +372,14 @@ lb_status lb_arrow_open_schema(lb_reader *r, lb_error *err);
 /* Find all batches and dictionaries. Its builder is to be freed, also after an error. */
 lb_status lb_arrow_index_read(lb_reader *r, lb_arrow_index *out, lb_error *err);
 
-/* Column `open_state` of a map: all that is needed to read rows, but for where the batches are. */
-lb_status lb_arrow_state_put(lb_reader *r, const lb_arrow_index *index, lb_arena *arena, lb_str *out, lb_error *err);
+/* The same of a stream that grew since r->known was made of it: from the last message that is known. */
+lb_status lb_arrow_index_extend(lb_reader *r, lb_arrow_index *out, lb_error *err);
+
+/* Column `open_state` of a map: all that is needed to read rows, but for where the batches are; and the long bounds of its
+ * statistics, which are of use when it grows. */
+lb_status lb_arrow_state_put(lb_reader *r, const lb_arrow_index *index, lb_str bounds, lb_arena *arena, lb_str *out,
+                             lb_error *err);
+lb_str lb_arrow_state_bounds(lb_str state);
 /* *good false: it is none of ours, and the file has to be asked. */
 lb_status lb_arrow_state_get(lb_reader *r, lb_str state, bool *good, lb_error *err);
 lb_status lb_arrow_tail(const lb_entry *known, lb_error *err);
@@ -382,6 +388,8 @@ lb_status lb_arrow_tail(const lb_entry *known, lb_error *err);
 lb_status lb_arrow_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_range *range,
                                struct ArrowArrayStream *out, lb_error *err);
 lb_status lb_arrow_survey(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status lb_arrow_extend(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, bool *done,
+                          lb_error *err);
 lb_status lb_arrow_verify(lb_reader *r, lb_error *err);
 
 #endif

@@ -168,6 +168,7 @@ static const char *const format_options[] = { NULL };
                                        .sniff = (which),                \
                                        .open = format_open,             \
                                        .survey = lb_arrow_survey,       \
+                                       .extend = lb_arrow_extend,       \
                                        .scan = format_scan,             \
                                        .take = format_scan,             \
                                        .verify = format_verify,         \
