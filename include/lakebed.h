@@ -796,8 +796,8 @@ typedef struct lb_hit {
  * distances of the normalized vectors (twice the cosine distance). Errors: NOTFOUND (column), USAGE, and what reading gives. */
 LB_API lb_status lb_dataset_search(lb_dataset *dataset, const lb_search *search, lb_hit *out, size_t *n, lb_error *err);
 
-/* Read everything that the version reaches: every page of every data file, deletions, dictionaries, vector index files. Errors: the
- * first damage, with file and byte. */
+/* Read everything that the version reaches from the disk, whatever was read before: its manifest, every page of every data file,
+ * deletions, dictionaries, vector index files. Errors: the first damage, with file and byte; NOTFOUND: a part is gone. */
 LB_API lb_status lb_dataset_verify(lb_dataset *dataset, lb_error *err);
 
 /* ---------------------------------------------------------------- Lance datasets: writing

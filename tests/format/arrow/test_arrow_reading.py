@@ -147,9 +147,11 @@ def test_what_a_file_says_of_its_columns_is_kept(tmp_path):
     with pa.ipc.new_file(tmp_path / "a.arrow", schema) as out:
         out.write_batch(pa.record_batch([pa.array([1, 2], pa.int32())], schema=schema))
     with LIBRARY.open(tmp_path / "a.arrow") as table:
-        got = table.rows().schema
-    assert got.field("a").equals(field, check_metadata=True)
-    assert not got.field("a").nullable
+        all = [table.rows(), table.rows(1, 1, ["a"]), table.take([1])]
+    for got in (rows.schema for rows in all):
+        assert got.metadata == schema.metadata
+        assert got.field("a").equals(field, check_metadata=True)
+        assert not got.field("a").nullable
 
 
 def test_a_large_batch_is_cut(tmp_path):
