@@ -32,13 +32,15 @@ foreach(file ${python_files})
 endforeach()
 
 # The package's own library looks for others beside itself first: a wheel carries them (python/wheel_libraries.py). By the old
-# tag, DT_RPATH, that also holds for what those look for. A name without the version would be taken for a module.
+# tag, DT_RPATH, that also holds for what those look for.
 set(beside_itself INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 add_library(lakebed_packaged SHARED EXCLUDE_FROM_ALL ${library_objects})
 target_link_libraries(lakebed_packaged PRIVATE ${LAKEBED_LIBRARIES} lakebed_flags)
 target_link_options(lakebed_packaged PRIVATE -Wl,--version-script=${export_map} -Wl,--disable-new-dtags)
 set_target_properties(lakebed_packaged PROPERTIES OUTPUT_NAME lakebed LINKER_LANGUAGE C LINK_DEPENDS ${export_map}
-    SUFFIX ".so.${PROJECT_VERSION_MAJOR}" LIBRARY_OUTPUT_DIRECTORY "${lakebed_package}/lakebed" ${beside_itself})
+    SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/packaged" ${beside_itself})
+set(library_name liblakebed.so.${PROJECT_VERSION_MAJOR})
+file(CREATE_LINK "${PROJECT_BINARY_DIR}/packaged/${library_name}" "${lakebed_package}/lakebed/${library_name}" SYMBOLIC)
 
 # Its command has everything inside of which there are archives, since a script's folder knows no way to the package.
 add_executable(lakebed_packaged_command EXCLUDE_FROM_ALL ${command_sources} ${library_objects})
@@ -64,7 +66,7 @@ set_target_properties(lakebed_python PROPERTIES PREFIX "" OUTPUT_NAME _core SUFF
 add_dependencies(lakebed_python lakebed_packaged_command)
 
 install(PROGRAMS $<TARGET_FILE:lakebed_python> DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
-install(PROGRAMS $<TARGET_FILE:lakebed_packaged> DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
+install(PROGRAMS $<TARGET_SONAME_FILE:lakebed_packaged> DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
 install(PROGRAMS $<TARGET_FILE:lakebed_packaged_command> DESTINATION scripts COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES ${python_files} DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES include/lakebed.h DESTINATION lakebed/include COMPONENT python EXCLUDE_FROM_ALL)
