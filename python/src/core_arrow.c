@@ -8,72 +8,72 @@
  * taker may move children out of it. */
 
 /* The children of a node stand behind its pointers to them. */
-#define SHARED(counted, name, type, node)                                                                      \
-    struct counted {                                                                                           \
-        _Atomic long refs;                                                                                     \
-        struct type node;                                                                                      \
-    };                                                                                                         \
-    static counted *name##_ref(counted *c)                                                                     \
-    {                                                                                                          \
-        atomic_fetch_add(&c->refs, 1);                                                                         \
-        return c;                                                                                              \
-    }                                                                                                          \
-    static void name##_unref(counted *c)                                                                       \
-    {                                                                                                          \
-        if (c == NULL || atomic_fetch_sub(&c->refs, 1) != 1)                                                   \
-            return;                                                                                            \
-        if (c->node.release != NULL)                                                                           \
-            c->node.release(&c->node);                                                                         \
-        free(c);                                                                                               \
-    }                                                                                                          \
-    /* Moves `moved`, also on error (NULL: no memory). */                                                      \
-    static counted *name##_keep(struct type *moved)                                                            \
-    {                                                                                                          \
-        counted *c = calloc(1, sizeof *c);                                                                     \
-        if (c == NULL) {                                                                                       \
-            moved->release(moved);                                                                             \
-            return NULL;                                                                                       \
-        }                                                                                                      \
-        atomic_store(&c->refs, 1);                                                                             \
-        c->node = *moved;                                                                                      \
-        moved->release = NULL;                                                                                 \
-        return c;                                                                                              \
-    }                                                                                                          \
-    static void node##_release(struct type *n)                                                                 \
-    {                                                                                                          \
-        for (int64_t i = 0; i < n->n_children; i++)                                                            \
-            if (n->children[i]->release != NULL)                                                               \
-                n->children[i]->release(n->children[i]);                                                       \
-        if (n->dictionary != NULL && n->dictionary->release != NULL)                                           \
-            n->dictionary->release(n->dictionary);                                                             \
-        free(n->dictionary);                                                                                   \
-        free(n->children);                                                                                     \
-        name##_unref(n->private_data);                                                                         \
-        n->release = NULL;                                                                                     \
-    }                                                                                                          \
-    /* False: no memory; `out` is to be released all the same. */                                              \
-    static bool node##_share(counted *owner, const struct type *from, struct type *out)                        \
-    {                                                                                                          \
-        const size_t n = (size_t)from->n_children;                                                             \
-        *out = *from;                                                                                          \
-        out->n_children = 0;                                                                                   \
-        out->children = NULL;                                                                                  \
-        out->dictionary = NULL;                                                                                \
-        out->private_data = name##_ref(owner);                                                                 \
-        out->release = node##_release;                                                                         \
-        if (n != 0 && (out->children = calloc(n, sizeof *out->children + sizeof **out->children)) == NULL)     \
-            return false;                                                                                      \
-        struct type *nodes = (struct type *)(void *)(out->children + n);                                       \
-        for (size_t i = 0; i < n; i++) {                                                                       \
-            out->children[i] = &nodes[i];                                                                      \
-            out->n_children++;                                                                                 \
-            if (!node##_share(owner, from->children[i], &nodes[i]))                                            \
-                return false;                                                                                  \
-        }                                                                                                      \
-        if (from->dictionary == NULL)                                                                          \
-            return true;                                                                                       \
-        out->dictionary = calloc(1, sizeof *out->dictionary);                                                  \
-        return out->dictionary != NULL && node##_share(owner, from->dictionary, out->dictionary);              \
+#define SHARED(counted, name, type, node)                                                                  \
+    struct counted {                                                                                       \
+        _Atomic long refs;                                                                                 \
+        struct type node;                                                                                  \
+    };                                                                                                     \
+    static counted *name##_ref(counted *c)                                                                 \
+    {                                                                                                      \
+        atomic_fetch_add(&c->refs, 1);                                                                     \
+        return c;                                                                                          \
+    }                                                                                                      \
+    static void name##_unref(counted *c)                                                                   \
+    {                                                                                                      \
+        if (c == NULL || atomic_fetch_sub(&c->refs, 1) != 1)                                               \
+            return;                                                                                        \
+        if (c->node.release != NULL)                                                                       \
+            c->node.release(&c->node);                                                                     \
+        free(c);                                                                                           \
+    }                                                                                                      \
+    /* Moves `moved`, also on error (NULL: no memory). */                                                  \
+    static counted *name##_keep(struct type *moved)                                                        \
+    {                                                                                                      \
+        counted *c = calloc(1, sizeof *c);                                                                 \
+        if (c == NULL) {                                                                                   \
+            moved->release(moved);                                                                         \
+            return NULL;                                                                                   \
+        }                                                                                                  \
+        atomic_store(&c->refs, 1);                                                                         \
+        c->node = *moved;                                                                                  \
+        moved->release = NULL;                                                                             \
+        return c;                                                                                          \
+    }                                                                                                      \
+    static void node##_release(struct type *n)                                                             \
+    {                                                                                                      \
+        for (int64_t i = 0; i < n->n_children; i++)                                                        \
+            if (n->children[i]->release != NULL)                                                           \
+                n->children[i]->release(n->children[i]);                                                   \
+        if (n->dictionary != NULL && n->dictionary->release != NULL)                                       \
+            n->dictionary->release(n->dictionary);                                                         \
+        free(n->dictionary);                                                                               \
+        free(n->children);                                                                                 \
+        name##_unref(n->private_data);                                                                     \
+        n->release = NULL;                                                                                 \
+    }                                                                                                      \
+    /* False: no memory; `out` is to be released all the same. */                                          \
+    static bool node##_share(counted *owner, const struct type *from, struct type *out)                    \
+    {                                                                                                      \
+        const size_t n = (size_t)from->n_children;                                                         \
+        *out = *from;                                                                                      \
+        out->n_children = 0;                                                                               \
+        out->children = NULL;                                                                              \
+        out->dictionary = NULL;                                                                            \
+        out->private_data = name##_ref(owner);                                                             \
+        out->release = node##_release;                                                                     \
+        if (n != 0 && (out->children = calloc(n, sizeof *out->children + sizeof **out->children)) == NULL) \
+            return false;                                                                                  \
+        struct type *nodes = (struct type *)(void *)(out->children + n);                                   \
+        for (size_t i = 0; i < n; i++) {                                                                   \
+            out->children[i] = &nodes[i];                                                                  \
+            out->n_children++;                                                                             \
+            if (!node##_share(owner, from->children[i], &nodes[i]))                                        \
+                return false;                                                                              \
+        }                                                                                                  \
+        if (from->dictionary == NULL)                                                                      \
+            return true;                                                                                   \
+        out->dictionary = calloc(1, sizeof *out->dictionary);                                              \
+        return out->dictionary != NULL && node##_share(owner, from->dictionary, out->dictionary);          \
     }
 
 SHARED(core_schema, schema, ArrowSchema, schema)
@@ -627,45 +627,45 @@ static PyObject *arrow_batch_select(PyObject *self, PyObject *args)
 /* ---------------------------------------------------------------- out of a pickle */
 
 /* Children and dictionary of a node, each in memory of its own. */
-#define REMADE(name, type)                                                              \
-    static bool name(PyObject *state, struct type *out);                                \
-    static struct type *name##_new(PyObject *state, bool *good)                         \
-    {                                                                                   \
-        struct type *made = calloc(1, sizeof *made);                                    \
-        if (made == NULL)                                                               \
-            PyErr_NoMemory();                                                           \
-        *good = made != NULL && name(state, made);                                      \
-        return made;                                                                    \
-    }                                                                                   \
+#define REMADE(name, type)                                                                \
+    static bool name(PyObject *state, struct type *out);                                  \
+    static struct type *name##_new(PyObject *state, bool *good)                           \
+    {                                                                                     \
+        struct type *made = calloc(1, sizeof *made);                                      \
+        if (made == NULL)                                                                 \
+            PyErr_NoMemory();                                                             \
+        *good = made != NULL && name(state, made);                                        \
+        return made;                                                                      \
+    }                                                                                     \
     static bool name##_inside(PyObject *children, PyObject *dictionary, struct type *out) \
-    {                                                                                   \
-        const Py_ssize_t n = PyList_Size(children);                                     \
-        bool good = n >= 0;                                                             \
-        out->children = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *out->children);    \
-        if (n >= 0 && out->children == NULL)                                            \
-            PyErr_NoMemory();                                                           \
-        good = good && out->children != NULL;                                           \
-        for (Py_ssize_t i = 0; good && i < n; i++) {                                    \
-            struct type *child = name##_new(PyList_GetItem(children, i), &good);        \
-            if (child != NULL)                                                          \
-                out->children[out->n_children++] = child;                               \
-        }                                                                               \
-        if (good && dictionary != Py_None)                                              \
-            out->dictionary = name##_new(dictionary, &good);                            \
-        return good;                                                                    \
-    }                                                                                   \
-    static void name##_outside(struct type *out)                                        \
-    {                                                                                   \
-        for (int64_t i = 0; i < out->n_children; i++) {                                 \
-            if (out->children[i]->release != NULL)                                      \
-                out->children[i]->release(out->children[i]);                            \
-            free(out->children[i]);                                                     \
-        }                                                                               \
-        if (out->dictionary != NULL && out->dictionary->release != NULL)                \
-            out->dictionary->release(out->dictionary);                                  \
-        free(out->dictionary);                                                          \
-        free(out->children);                                                            \
-        out->release = NULL;                                                            \
+    {                                                                                     \
+        const Py_ssize_t n = PyList_Size(children);                                       \
+        bool good = n >= 0;                                                               \
+        out->children = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *out->children);      \
+        if (n >= 0 && out->children == NULL)                                              \
+            PyErr_NoMemory();                                                             \
+        good = good && out->children != NULL;                                             \
+        for (Py_ssize_t i = 0; good && i < n; i++) {                                      \
+            struct type *child = name##_new(PyList_GetItem(children, i), &good);          \
+            if (child != NULL)                                                            \
+                out->children[out->n_children++] = child;                                 \
+        }                                                                                 \
+        if (good && dictionary != Py_None)                                                \
+            out->dictionary = name##_new(dictionary, &good);                              \
+        return good;                                                                      \
+    }                                                                                     \
+    static void name##_outside(struct type *out)                                          \
+    {                                                                                     \
+        for (int64_t i = 0; i < out->n_children; i++) {                                   \
+            if (out->children[i]->release != NULL)                                        \
+                out->children[i]->release(out->children[i]);                              \
+            free(out->children[i]);                                                       \
+        }                                                                                 \
+        if (out->dictionary != NULL && out->dictionary->release != NULL)                  \
+            out->dictionary->release(out->dictionary);                                    \
+        free(out->dictionary);                                                            \
+        free(out->children);                                                              \
+        out->release = NULL;                                                              \
     }
 
 REMADE(remade_schema, ArrowSchema)

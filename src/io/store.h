@@ -43,7 +43,7 @@ struct lb_store {
     const char *path;      /* for messages; "" for memory */
     const char *container; /* what is compressed below these bytes: "gzip" …; NULL: nothing */
     uint64_t size;         /* when it was opened; LB_SIZE_UNKNOWN of one that is decompressed (io/unpacked.h) */
-    lb_mapping *mapping;   /* all its bytes, of a file store after lb_store_map; else NULL. Read at will beside read_at */
+    lb_mapping *mapping; /* all its bytes, of a file store after lb_store_map; else NULL. Read at will beside read_at */
     _Atomic uint64_t bytes_read;
 };
 

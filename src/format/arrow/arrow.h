@@ -149,7 +149,8 @@ typedef struct lb_arrow_mem {
     _Atomic unsigned refs;
     uint64_t size;
     uint8_t *at; /* 64-byte aligned, but for the phase that was asked for; 64 bytes behind it are zero */
-    lb_mapping *mapping; /* a reference: `at` are the bytes of the file itself, which nobody may change; NULL: own ones */
+    lb_mapping
+        *mapping; /* a reference: `at` are the bytes of the file itself, which nobody may change; NULL: own ones */
 } lb_arrow_mem;
 
 lb_status lb_arrow_mem_new(lb_arrow_work *w, uint64_t size, unsigned phase, lb_arrow_mem **out, lb_error *err);

@@ -15,19 +15,19 @@ typedef struct spell {
 } spell;
 
 /* Indices as numbers of values; false: one of a row that is not null is none. Null rows may have any. */
-#define SPELL_PICKS(type, number)                                                              \
-    static bool picks_##type(const spell *s, const uint8_t *at)                                \
-    {                                                                                          \
-        const uint64_t n = (uint64_t)s->values->length;                                        \
-        bool bad = false;                                                                      \
-        for (int64_t i = 0; i < s->count; i++) {                                               \
-            type##_t v;                                                                        \
-            memcpy(&v, at + i * (int64_t)sizeof v, sizeof v);                                  \
-            uint64_t index = (uint64_t)(number)v; /* one below 0 is past all ends */           \
-            bad |= index >= n && (s->bits == NULL || ArrowBitGet(s->bits, i));                 \
-            s->picks[i] = index < n ? (uint32_t)index : 0;                                     \
-        }                                                                                      \
-        return !bad;                                                                           \
+#define SPELL_PICKS(type, number)                                                    \
+    static bool picks_##type(const spell *s, const uint8_t *at)                      \
+    {                                                                                \
+        const uint64_t n = (uint64_t)s->values->length;                              \
+        bool bad = false;                                                            \
+        for (int64_t i = 0; i < s->count; i++) {                                     \
+            type##_t v;                                                              \
+            memcpy(&v, at + i * (int64_t)sizeof v, sizeof v);                        \
+            uint64_t index = (uint64_t)(number)v; /* one below 0 is past all ends */ \
+            bad |= index >= n && (s->bits == NULL || ArrowBitGet(s->bits, i));       \
+            s->picks[i] = index < n ? (uint32_t)index : 0;                           \
+        }                                                                            \
+        return !bad;                                                                 \
     }
 
 SPELL_PICKS(int8, int64_t)
@@ -53,33 +53,33 @@ static bool spell_picks(const spell *s, const lb_arrow_node *n, const uint8_t *i
 }
 
 /* Where each row's text begins, and the bytes of all; then the text. */
-#define SPELL_TEXT(type)                                                                                      \
-    static int64_t measure_##type(const spell *s)                                                             \
-    {                                                                                                         \
-        const type##_t *of = (const type##_t *)s->values->buffers[1] + s->values->offset;                     \
-        type##_t *to = (type##_t *)(void *)s->offsets;                                                        \
-        int64_t total = 0;                                                                                    \
-        for (int64_t i = 0; i < s->count; i++) {                                                              \
-            int64_t size = of[s->picks[i] + (size_t)1] - of[s->picks[i]];                                     \
-            to[i] = (type##_t)total;                                                                          \
-            total += s->bits == NULL || ArrowBitGet(s->bits, i) ? size : 0;                                   \
-        }                                                                                                     \
-        to[s->count] = (type##_t)total;                                                                       \
-        return total;                                                                                         \
-    }                                                                                                         \
-    static void copy_##type(const spell *s)                                                                   \
-    {                                                                                                         \
-        const type##_t *of = (const type##_t *)s->values->buffers[1] + s->values->offset;                     \
-        const type##_t *at = (const type##_t *)(const void *)s->offsets;                                      \
-        const uint8_t *from = s->values->buffers[2];                                                          \
-        const int64_t from_end = of[s->values->length] - SPELL_SHORT, to_end = s->total - SPELL_SHORT;        \
-        for (int64_t i = 0; i < s->count; i++) {                                                              \
-            const int64_t start = of[s->picks[i]], size = at[i + 1] - at[i];                                  \
-            if (size <= SPELL_SHORT && start <= from_end && at[i] <= to_end)                                  \
-                memcpy(s->data + at[i], from + start, SPELL_SHORT);                                           \
-            else if (size != 0)                                                                               \
-                memcpy(s->data + at[i], from + start, (size_t)size);                                          \
-        }                                                                                                     \
+#define SPELL_TEXT(type)                                                                               \
+    static int64_t measure_##type(const spell *s)                                                      \
+    {                                                                                                  \
+        const type##_t *of = (const type##_t *)s->values->buffers[1] + s->values->offset;              \
+        type##_t *to = (type##_t *)(void *)s->offsets;                                                 \
+        int64_t total = 0;                                                                             \
+        for (int64_t i = 0; i < s->count; i++) {                                                       \
+            int64_t size = of[s->picks[i] + (size_t)1] - of[s->picks[i]];                              \
+            to[i] = (type##_t)total;                                                                   \
+            total += s->bits == NULL || ArrowBitGet(s->bits, i) ? size : 0;                            \
+        }                                                                                              \
+        to[s->count] = (type##_t)total;                                                                \
+        return total;                                                                                  \
+    }                                                                                                  \
+    static void copy_##type(const spell *s)                                                            \
+    {                                                                                                  \
+        const type##_t *of = (const type##_t *)s->values->buffers[1] + s->values->offset;              \
+        const type##_t *at = (const type##_t *)(const void *)s->offsets;                               \
+        const uint8_t *from = s->values->buffers[2];                                                   \
+        const int64_t from_end = of[s->values->length] - SPELL_SHORT, to_end = s->total - SPELL_SHORT; \
+        for (int64_t i = 0; i < s->count; i++) {                                                       \
+            const int64_t start = of[s->picks[i]], size = at[i + 1] - at[i];                           \
+            if (size <= SPELL_SHORT && start <= from_end && at[i] <= to_end)                           \
+                memcpy(s->data + at[i], from + start, SPELL_SHORT);                                    \
+            else if (size != 0)                                                                        \
+                memcpy(s->data + at[i], from + start, (size_t)size);                                   \
+        }                                                                                              \
     }
 
 SPELL_TEXT(int32)

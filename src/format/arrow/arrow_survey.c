@@ -258,9 +258,8 @@ static bool extend_can(const lb_reader *r)
         (b->count != 0 && (b->first_byte == NULL || b->start_hash == NULL)))
         return false;
     /* What lies behind the last block begins with bytes that were there. */
-    return b->count == 0 ||
-           (b->first_byte[b->count - 1] <= known->size_bytes &&
-            b->total_byte_size[b->count - 1] <= known->size_bytes - b->first_byte[b->count - 1]);
+    return b->count == 0 || (b->first_byte[b->count - 1] <= known->size_bytes &&
+                             b->total_byte_size[b->count - 1] <= known->size_bytes - b->first_byte[b->count - 1]);
 }
 
 lb_status lb_arrow_extend(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, bool *done,
