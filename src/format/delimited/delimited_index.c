@@ -64,7 +64,7 @@ typedef struct index_roles {
 /* delim_carry as words. */
 typedef struct index_carry {
     uint64_t quoted;           /* all bits or none */
-    uint64_t edge, closed, cr; /* the lowest bit */
+    uint64_t edge, blank, closed, cr; /* the lowest bit */
     bool escaped;
 } index_carry;
 
@@ -116,10 +116,21 @@ typedef struct index_kind {
     bool quote, escape, marking;
 } index_kind;
 
+/* Words behind the last block. */
+static void index_clear(delim_scanner *s)
+{
+    const size_t n = s->n_blocks, size = (DELIM_INDEX_BLOCKS - n) * sizeof(uint64_t);
+
+    memset(s->separators + n, 0, size);
+    memset(s->breaks + n, 0, size);
+    memset(s->ends + n, 0, size);
+    memset(s->lines + n, 0, size);
+}
+
 INDEX_INLINE void index_blocks(delim_scanner *s, const index_found f, const index_kind k)
 {
     const size_t n_blocks = s->n_blocks;
-    index_carry carry = { 0 - (uint64_t)s->carry.quoted, s->carry.edge, s->carry.closed, s->carry.cr,
+    index_carry carry = { 0 - (uint64_t)s->carry.quoted, s->carry.edge, s->carry.blank, s->carry.closed, s->carry.cr,
                           s->carry.escaped };
     uint64_t dirty = 0;
 
@@ -146,13 +157,21 @@ INDEX_INLINE void index_blocks(delim_scanner *s, const index_found f, const inde
         }
         s->separators[b] = w.separators;
         s->breaks[b] = w.breaks;
+        s->ends[b] = w.breaks & ~(w.breaks << 1 | carry.blank);
+        carry.blank = w.breaks >> 63;
         if (k.marking) {
             s->opens[b] = roles.opens;
             s->closes[b] = roles.closes;
             s->marks[b] = marks | roles.within;
         }
     }
-    s->carry = (delim_carry){ carry.quoted != 0, carry.edge != 0, carry.closed != 0, carry.escaped, carry.cr != 0, 0 };
+    s->carry = (delim_carry){ .quoted = carry.quoted != 0,
+                              .edge = carry.edge != 0,
+                              .blank = carry.blank != 0,
+                              .closed = carry.closed != 0,
+                              .escaped = carry.escaped,
+                              .cr = carry.cr != 0 };
+    index_clear(s);
     if (dirty != 0)
         s->dirty_to = s->base + n_blocks * LB_FIND_BLOCK;
 }
@@ -181,9 +200,16 @@ INDEX_INLINE void index_lines(delim_scanner *s, const index_found f)
 /* What no quote is a part of. */
 INDEX_INLINE void index_unquoted(delim_scanner *s, const index_found f, const index_kind k)
 {
+    _Alignas(64) uint64_t row[INDEX_ROW];
+    uint64_t *const breaks = row + INDEX_LEAD;
+
+    breaks[-1] = (uint64_t)s->carry.blank << 63;
+    INDEX_ALL(b)
+        breaks[b] = f.lf[b] | f.cr[b];
     INDEX_ALL(b) {
-        s->breaks[b] = f.lf[b] | f.cr[b];
-        s->separators[b] = f.lf[b] | f.cr[b] | f.delimiter[b];
+        s->breaks[b] = breaks[b];
+        s->ends[b] = breaks[b] & ~INDEX_MOVED(breaks, b);
+        s->separators[b] = breaks[b] | f.delimiter[b];
     }
     s->carry.closed = false;
     if (k.marking) {
@@ -221,23 +247,26 @@ INDEX_INLINE void index_mark(delim_scanner *s, const uint64_t *quote, const uint
 /* False: some quote is an ordinary byte, and what was written does not count. */
 INDEX_INLINE bool index_quoted(delim_scanner *s, const index_found f, const index_kind k)
 {
-    uint64_t inside[DELIM_INDEX_BLOCKS], outsides[INDEX_ROW], closings[INDEX_ROW], bad = 0, reopens = 0;
-    uint64_t *const outside = outsides + INDEX_LEAD, *const closing = closings + INDEX_LEAD;
+    _Alignas(64) uint64_t inside[DELIM_INDEX_BLOCKS], rows[3][INDEX_ROW];
+    uint64_t bad = 0, reopens = 0;
+    uint64_t *const outside = rows[0] + INDEX_LEAD, *const closing = rows[1] + INDEX_LEAD,
+                    *const breaks = rows[2] + INDEX_LEAD;
     const size_t last = s->n_blocks - 1;
 
     outside[-1] = (uint64_t)s->carry.edge << 63;
     closing[-1] = (uint64_t)s->carry.closed << 63;
+    breaks[-1] = (uint64_t)s->carry.blank << 63;
     index_inside(f.quote, inside, s->carry.quoted, k.running_xor);
     INDEX_ALL(b) {
-        const uint64_t breaks = (f.lf[b] | f.cr[b]) & ~inside[b];
-        s->breaks[b] = breaks;
-        s->separators[b] = outside[b] = breaks | (f.delimiter[b] & ~inside[b]);
+        s->breaks[b] = breaks[b] = (f.lf[b] | f.cr[b]) & ~inside[b];
+        s->separators[b] = outside[b] = breaks[b] | (f.delimiter[b] & ~inside[b]);
         closing[b] = f.quote[b] & ~inside[b];
     }
     INDEX_ALL(b) {
         const uint64_t opening = f.quote[b] & inside[b], reopened = INDEX_MOVED(closing, b);
         bad |= opening & ~(INDEX_MOVED(outside, b) | reopened);
         reopens |= opening & reopened;
+        s->ends[b] = breaks[b] & ~INDEX_MOVED(breaks, b);
     }
     if (bad != 0)
         return false;
@@ -266,6 +295,7 @@ INDEX_INLINE void index_all(delim_scanner *s, const index_found f, const index_k
     }
     index_lines(s, f);
     s->carry.edge = s->separators[last] >> 63 != 0;
+    s->carry.blank = s->breaks[last] >> 63 != 0;
     s->carry.cr = f.cr[last] >> 63 != 0;
 }
 
@@ -295,7 +325,7 @@ INDEX_INLINE index_found index_find(delim_scanner *s, uint64_t *found)
 /* A body for each kind. */
 INDEX_INLINE void index_any(delim_scanner *s, index_xor_fn running_xor)
 {
-    uint64_t rows[INDEX_ROW * (VALUE_NEXT + 2)];
+    _Alignas(64) uint64_t rows[INDEX_ROW * (VALUE_NEXT + 2)];
     const index_found f = index_find(s, rows);
     const bool quote = s->dialect->quote >= 0;
 
@@ -388,7 +418,8 @@ static void index_byte(delim_scanner *s, size_t at, delim_carry *carry, uint64_t
     } else if (c == '\n' || c == '\r') {
         s->separators[b] |= bit;
         s->breaks[b] |= bit;
-        carry->edge = true;
+        s->ends[b] |= before.blank ? 0 : bit;
+        carry->edge = carry->blank = true;
     } else if (memcmp(s->data + at, d->delimiter, LB_MIN(d->delimiter_size, s->size - at)) == 0 &&
                s->size - at >= d->delimiter_size) {
         s->separators[b] |= bit;
@@ -403,12 +434,13 @@ void delim_index_slow(delim_scanner *s)
     delim_carry carry = s->carry;
 
     s->n_blocks = LB_MIN((left + LB_FIND_BLOCK - 1) / LB_FIND_BLOCK, DELIM_INDEX_BLOCKS);
-    memset(s->separators, 0, s->n_blocks * sizeof *s->separators);
-    memset(s->breaks, 0, s->n_blocks * sizeof *s->breaks);
-    memset(s->lines, 0, s->n_blocks * sizeof *s->lines);
-    memset(s->opens, 0, s->n_blocks * sizeof *s->opens);
-    memset(s->closes, 0, s->n_blocks * sizeof *s->closes);
-    memset(s->marks, 0, s->n_blocks * sizeof *s->marks);
+    memset(s->separators, 0, sizeof s->separators);
+    memset(s->breaks, 0, sizeof s->breaks);
+    memset(s->ends, 0, sizeof s->ends);
+    memset(s->lines, 0, sizeof s->lines);
+    memset(s->opens, 0, sizeof s->opens);
+    memset(s->closes, 0, sizeof s->closes);
+    memset(s->marks, 0, sizeof s->marks);
     left = LB_MIN(left, s->n_blocks * LB_FIND_BLOCK);
     for (size_t i = 0; i < left; i++)
         index_byte(s, s->base + i, &carry, (uint64_t)1 << i % LB_FIND_BLOCK, i / LB_FIND_BLOCK);
