@@ -44,9 +44,8 @@ static unsigned cpu_find(void)
     if ((found & LB_CPU_AVX2) != 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         found |= LB_CPU_AVX512;
-    if ((found & LB_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512vbmi2") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni") &&
-        __builtin_cpu_supports("avx512vpopcntdq"))
+    if ((found & LB_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
+        __builtin_cpu_supports("gfni") && __builtin_cpu_supports("avx512vpopcntdq"))
         found |= LB_CPU_VBMI2;
 #elif defined(__aarch64__) || defined(__ARM_NEON)
     found |= LB_CPU_NEON;

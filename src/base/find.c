@@ -45,32 +45,33 @@ void lb_spread_scalar(const uint64_t *words, size_t n, uint32_t at, uint32_t *ou
 #define FIND_UNROLL
 #endif
 
-#define FIND_FOR_EACH_COUNT(body)        \
-    switch (n) {                         \
-    case 1:                              \
+#define FIND_FOR_EACH_COUNT(body)                \
+    switch (n) {                                 \
+    case 1:                                      \
         body(p, blocks, values, 1, out, stride); \
-        break;                           \
-    case 2:                              \
+        break;                                   \
+    case 2:                                      \
         body(p, blocks, values, 2, out, stride); \
-        break;                           \
-    case 3:                              \
+        break;                                   \
+    case 3:                                      \
         body(p, blocks, values, 3, out, stride); \
-        break;                           \
-    case 4:                              \
+        break;                                   \
+    case 4:                                      \
         body(p, blocks, values, 4, out, stride); \
-        break;                           \
-    case 5:                              \
+        break;                                   \
+    case 5:                                      \
         body(p, blocks, values, 5, out, stride); \
-        break;                           \
-    default:                             \
+        break;                                   \
+    default:                                     \
         body(p, blocks, values, 6, out, stride); \
-        break;                           \
+        break;                                   \
     }
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-FIND_INLINE void find_sse2_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out, size_t stride)
+FIND_INLINE void find_sse2_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
+                                size_t stride)
 {
     for (size_t b = 0; b < blocks; b++, p += LB_FIND_BLOCK, out++)
         for (unsigned v = 0; v < n; v++) {
@@ -84,13 +85,13 @@ FIND_INLINE void find_sse2_body(const uint8_t *p, size_t blocks, const uint8_t *
         }
 }
 
-static void find_sse2(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
-                      uint64_t *out, size_t stride){ FIND_FOR_EACH_COUNT(find_sse2_body) }
+static void find_sse2(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
+                      size_t stride){ FIND_FOR_EACH_COUNT(find_sse2_body) }
 
 #define FIND_AVX2 __attribute__((target("avx2")))
 
-FIND_AVX2 FIND_INLINE
-    void find_avx2_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out, size_t stride)
+FIND_AVX2 FIND_INLINE void find_avx2_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
+                                          uint64_t *out, size_t stride)
 {
     __m256i want[LB_FIND_VALUES];
 
@@ -109,13 +110,13 @@ FIND_AVX2 FIND_INLINE
     }
 }
 
-FIND_AVX2 static void find_avx2(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
-                                uint64_t *out, size_t stride){ FIND_FOR_EACH_COUNT(find_avx2_body) }
+FIND_AVX2 static void find_avx2(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
+                                size_t stride){ FIND_FOR_EACH_COUNT(find_avx2_body) }
 
 #define FIND_AVX512 __attribute__((target("avx512f,avx512bw")))
 
-FIND_AVX512 FIND_INLINE
-    void find_avx512_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out, size_t stride)
+FIND_AVX512 FIND_INLINE void find_avx512_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
+                                              uint64_t *out, size_t stride)
 {
     __m512i want[LB_FIND_VALUES];
 
@@ -130,7 +131,8 @@ FIND_AVX512 FIND_INLINE
     }
 }
 
-FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out, size_t stride)
+FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
+                                    size_t stride)
 {
     FIND_FOR_EACH_COUNT(find_avx512_body)
 }
@@ -142,12 +144,11 @@ FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8
  * block in the lower half of a byte, of the second one in the upper half. Eight such bytes are an 8 by 8 matrix of bits, whose
  * transpose has for each value a byte of its places (multiplying the unit matrix by it transposes). The bytes of each value are
  * then put side by side. Every other byte counts as 127, so that no value may be. */
-FIND_GFNI FIND_INLINE
-    void find_gfni_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
-                        size_t stride)
+FIND_GFNI FIND_INLINE void find_gfni_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
+                                          uint64_t *out, size_t stride)
 {
     static const uint8_t by_value[LB_FIND_BLOCK] = {
-        0, 8,  16, 24, 32, 40, 48, 56, 4, 12, 20, 28, 36, 44, 52, 60, 1, 9,  17, 25, 33, 41,
+        0,  8,  16, 24, 32, 40, 48, 56, 4,  12, 20, 28, 36, 44, 52, 60, 1,  9,  17, 25, 33, 41,
         49, 57, 5,  13, 21, 29, 37, 45, 53, 61, 2,  10, 18, 26, 34, 42, 50, 58, 6,  14, 22, 30,
         38, 46, 54, 62, 3,  11, 19, 27, 35, 43, 51, 59, 7,  15, 23, 31, 39, 47, 55, 63,
     };
@@ -262,7 +263,8 @@ static lb_spread_fn spread_choose(void)
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 
-FIND_INLINE void find_neon_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out, size_t stride)
+FIND_INLINE void find_neon_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
+                                size_t stride)
 {
     static const uint8_t weights[16] = { 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128 };
     const uint8x16_t weight = vld1q_u8(weights);

@@ -119,9 +119,10 @@ static void cells_begin_quotes(delim_cells *c, cells_walk *w)
 CELLS_INLINE uint64_t cells_block(const delim_scanner *s, delim_cells *c, cells_walk *w, size_t b, unsigned from,
                                   uint64_t (*extract)(uint64_t bits, uint64_t places))
 {
-    const uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside,
-                   ends = s->ends[b] & inside, separators = s->separators[b] & inside, bits = (separators & ~breaks) | ends, marks = s->marks[b] & inside,
-                   begins = (separators << 1 | w->edge << from) & ~(breaks & ~ends), closes = s->closes[b] & inside;
+    const uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside, ends = s->ends[b] & inside,
+                   separators = s->separators[b] & inside, bits = (separators & ~breaks) | ends,
+                   marks = s->marks[b] & inside, begins = (separators << 1 | w->edge << from) & ~(breaks & ~ends),
+                   closes = s->closes[b] & inside;
 
     if (!w->quoted && s->opens[b] != 0)
         cells_begin_quotes(c, w);

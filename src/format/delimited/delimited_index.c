@@ -63,7 +63,7 @@ typedef struct index_roles {
 
 /* delim_carry as words. */
 typedef struct index_carry {
-    uint64_t quoted;           /* all bits or none */
+    uint64_t quoted;                  /* all bits or none */
     uint64_t edge, blank, closed, cr; /* the lowest bit */
     bool escaped;
 } index_carry;
@@ -130,8 +130,9 @@ static void index_clear(delim_scanner *s)
 INDEX_INLINE void index_blocks(delim_scanner *s, const index_found f, const index_kind k)
 {
     const size_t n_blocks = s->n_blocks;
-    index_carry carry = { 0 - (uint64_t)s->carry.quoted, s->carry.edge, s->carry.blank, s->carry.closed, s->carry.cr,
-                          s->carry.escaped };
+    index_carry carry = {
+        0 - (uint64_t)s->carry.quoted, s->carry.edge, s->carry.blank, s->carry.closed, s->carry.cr, s->carry.escaped
+    };
     uint64_t dirty = 0;
 
     for (size_t b = 0; b < n_blocks; b++) {
@@ -194,7 +195,7 @@ INDEX_INLINE void index_blocks(delim_scanner *s, const index_found f, const inde
 INDEX_INLINE void index_lines(delim_scanner *s, const index_found f)
 {
     INDEX_ALL(b)
-        s->lines[b] = f.cr[b] | (f.lf[b] & ~INDEX_MOVED(f.cr, b));
+    s->lines[b] = f.cr[b] | (f.lf[b] & ~INDEX_MOVED(f.cr, b));
 }
 
 /* What no quote is a part of. */
@@ -205,8 +206,9 @@ INDEX_INLINE void index_unquoted(delim_scanner *s, const index_found f, const in
 
     breaks[-1] = (uint64_t)s->carry.blank << 63;
     INDEX_ALL(b)
-        breaks[b] = f.lf[b] | f.cr[b];
-    INDEX_ALL(b) {
+    breaks[b] = f.lf[b] | f.cr[b];
+    INDEX_ALL(b)
+    {
         s->breaks[b] = breaks[b];
         s->ends[b] = breaks[b] & ~INDEX_MOVED(breaks, b);
         s->separators[b] = breaks[b] | f.delimiter[b];
@@ -226,17 +228,18 @@ INDEX_INLINE void index_inside(const uint64_t *quote, uint64_t *inside, bool quo
     uint64_t odd = 0;
 
     INDEX_ALL(b)
-        inside[b] = index_running_xor(quote[b]);
+    inside[b] = index_running_xor(quote[b]);
     INDEX_ALL(b)
-        odd |= inside[b] >> 63 << b;
+    odd |= inside[b] >> 63 << b;
     const uint64_t before = running_xor(odd << 1 | quoted); /* a bit for each block */
     INDEX_ALL(b)
-        inside[b] ^= 0 - (before >> b & 1);
+    inside[b] ^= 0 - (before >> b & 1);
 }
 
 INDEX_INLINE void index_mark(delim_scanner *s, const uint64_t *quote, const uint64_t *inside, const uint64_t *closing)
 {
-    INDEX_ALL(b) {
+    INDEX_ALL(b)
+    {
         const uint64_t opening = quote[b] & inside[b], reopened = INDEX_MOVED(closing, b);
         s->opens[b] = opening & ~reopened;
         s->marks[b] = opening & reopened;
@@ -257,12 +260,14 @@ INDEX_INLINE bool index_quoted(delim_scanner *s, const index_found f, const inde
     closing[-1] = (uint64_t)s->carry.closed << 63;
     breaks[-1] = (uint64_t)s->carry.blank << 63;
     index_inside(f.quote, inside, s->carry.quoted, k.running_xor);
-    INDEX_ALL(b) {
+    INDEX_ALL(b)
+    {
         s->breaks[b] = breaks[b] = (f.lf[b] | f.cr[b]) & ~inside[b];
         s->separators[b] = outside[b] = breaks[b] | (f.delimiter[b] & ~inside[b]);
         closing[b] = f.quote[b] & ~inside[b];
     }
-    INDEX_ALL(b) {
+    INDEX_ALL(b)
+    {
         const uint64_t opening = f.quote[b] & inside[b], reopened = INDEX_MOVED(closing, b);
         bad |= opening & ~(INDEX_MOVED(outside, b) | reopened);
         reopens |= opening & reopened;
@@ -286,7 +291,7 @@ INDEX_INLINE void index_all(delim_scanner *s, const index_found f, const index_k
 
     if (k.quote)
         INDEX_ALL(b)
-            any |= f.quote[b];
+    any |= f.quote[b];
     if (any == 0) {
         index_unquoted(s, f, k);
     } else if (!index_quoted(s, f, k)) {
@@ -344,8 +349,7 @@ static void index_plainly(delim_scanner *s)
 
 #if defined(__x86_64__)
 #define INDEX_AVX2 __attribute__((target("avx2,pclmul,popcnt,bmi,bmi2,lzcnt")))
-#define INDEX_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,pclmul,popcnt,bmi,bmi2,lzcnt")))
+#define INDEX_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,pclmul,popcnt,bmi,bmi2,lzcnt")))
 
 /* A product without carries by a number that is all ones. */
 INDEX_AVX2 static inline uint64_t index_running_xor_clmul(uint64_t bits)

@@ -267,8 +267,8 @@ typedef struct delim_walk {
 
 /* A record that ends at the lowest of `ends`, where there is one: without a branch, since rows are often about as long as a
  * block and nobody can foretell in which one ends. */
-DELIM_INLINE void delim_walk_end(delim_walk *w, const delim_fit *fit, uint64_t ends,
-                                                                 uint64_t delimiters, uint64_t lines, size_t block_at)
+DELIM_INLINE void delim_walk_end(delim_walk *w, const delim_fit *fit, uint64_t ends, uint64_t delimiters,
+                                 uint64_t lines, size_t block_at)
 {
     const uint64_t upto = ends ^ (ends - 1);
     const bool any = ends != 0;
@@ -285,9 +285,8 @@ DELIM_INLINE void delim_walk_end(delim_walk *w, const delim_fit *fit, uint64_t e
 }
 
 /* Records that end in the block, their fields counted. */
-DELIM_INLINE void delim_walk_fitting(delim_walk *w, const delim_fit *fit, uint64_t ends,
-                                                                     uint64_t delimiters, uint64_t lines,
-                                                                     size_t block_at)
+DELIM_INLINE void delim_walk_fitting(delim_walk *w, const delim_fit *fit, uint64_t ends, uint64_t delimiters,
+                                     uint64_t lines, size_t block_at)
 {
     const uint64_t n = (uint64_t)__builtin_popcountll(ends);
 
@@ -408,7 +407,7 @@ DELIM_INLINE void delim_walk_on(const delim_scanner *s, delim_walk *w, const del
 
 /* Of the separators side by side each `width`-th one, counted from where the open record began, must end a record, and no other one
  * may: that is told of all the records of a block at once. Nothing is done where that is not so. */
-DELIM_BMI2 DELIM_INLINE void delim_walk_run(delim_scanner *s, delim_walk *w, const delim_fit *fit)
+DELIM_VPOPCNT DELIM_INLINE void delim_walk_run(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
     const size_t from = s->block, width = fit->width;
     size_t next = width - 1 - w->n_delimiters, to = s->n_blocks; /* delimiters before the next end */
@@ -432,17 +431,16 @@ DELIM_BMI2 DELIM_INLINE void delim_walk_run(delim_scanner *s, delim_walk *w, con
     s->block = to;
 }
 
-/* The same with the instructions that count bits and pick them out. */
+/* The same with the instructions that count bits. */
 DELIM_BMI2 static void delim_walk_counting(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
-    if (fit == NULL)
-        delim_walk_blocks(s, w, NULL, NULL);
-    else if (fit->fewer)
+    if (fit != NULL)
         delim_walk_blocks(s, w, fit, NULL);
     else
-        delim_walk_blocks(s, w, fit, delim_walk_run);
+        delim_walk_blocks(s, w, NULL, NULL);
 }
 
+/* The same where many words are counted at once. What can do that picks bits out fast, too, which Zen 1 and 2 do not. */
 DELIM_VPOPCNT static void delim_walk_wide(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
     if (fit == NULL)
