@@ -283,7 +283,7 @@ void lb_map_close(lb_map *map)
     if (map->mapped)
         (void)munmap((void *)(uintptr_t)map->bytes, (size_t)map->size);
     lb_buf_free(&map->own);
-    lb_map_names_free(map->names);
+    lb_map_names_free(atomic_load_explicit(&map->names, memory_order_relaxed));
     for (size_t i = 0; i < map->n_parts; i++)
         free(atomic_load_explicit(&map->parts[i].batch, memory_order_relaxed));
     free(map->parts);
@@ -373,12 +373,33 @@ uint64_t lb_map_count(const lb_map *map)
 
 /* ---------------------------------------------------------------- finding */
 
+static const uint64_t *batch_rows(const lb_map_batch *b)
+{
+    return (const uint64_t *)(const void *)b->fields[LB_MAP_F_FIRST_GLOBAL_ROW].data;
+}
+
+/* Behind a batch that was read, so that it has no more entries than the file has room for. */
+static lb_status take_samples(lb_map_batch **batch, lb_error *err)
+{
+    const size_t n = (size_t)(((*batch)->count + LB_MAP_SAMPLE - 1) / LB_MAP_SAMPLE);
+    lb_map_batch *b = realloc(*batch, sizeof *b + n * sizeof b->samples[0]);
+    if (b == NULL)
+        return lb_fail_nomem(err);
+    *batch = b;
+    b->n_samples = n;
+    for (size_t i = 0; i < n; i++)
+        b->samples[i] = batch_rows(b)[i * LB_MAP_SAMPLE];
+    return LB_OK;
+}
+
 static lb_status take_batch(const lb_map *map, lb_map_part *part, const lb_map_batch **out, lb_error *err)
 {
     lb_map_batch *made = calloc(1, sizeof *made), *other = NULL;
     if (made == NULL)
         return lb_fail_nomem(err);
     lb_status status = lb_map_read_batch(map, part, made, err);
+    if (status == LB_OK && map->extended)
+        status = take_samples(&made, err);
     if (status == LB_OK && atomic_compare_exchange_strong_explicit(&part->batch, &other, made, memory_order_acq_rel,
                                                                    memory_order_acquire)) {
         *out = made;
@@ -609,9 +630,37 @@ static uint64_t count_rows(const uint64_t *first_rows, uint64_t count, uint64_t 
     return high;
 }
 
-static const uint64_t *batch_rows(const lb_map_batch *b)
+/* What is asked of an entry next lies in as many places of the file: bring them in all at once. */
+static void row_ahead(const lb_map_batch *b, uint64_t row)
 {
-    return (const uint64_t *)(const void *)b->fields[LB_MAP_F_FIRST_GLOBAL_ROW].data;
+    __builtin_prefetch(batch_rows(b) + row);
+    __builtin_prefetch(b->fields[LB_MAP_F_TOTAL_ROWS].data + row * sizeof(uint64_t));
+    __builtin_prefetch(b->fields[LB_MAP_F_BLOCKS].offsets + row);
+    __builtin_prefetch(b->fields[LB_MAP_F_LOCATOR].offsets + row);
+}
+
+/* As count_rows, of a batch that has samples: between two of them the place is guessed by proportion, and then looked for next to
+ * the guess. Damaged maps may not ascend: then it is any place. */
+static uint64_t count_batch_rows(const lb_map_batch *b, uint64_t row, uint64_t to)
+{
+    const uint64_t *first_rows = batch_rows(b), *samples = b->samples;
+    size_t at = 0;
+    for (size_t n = b->n_samples; n > 1; n -= n / 2) /* no branch, for nobody can foretell which way it goes */
+        at += samples[at + n / 2] <= row ? n / 2 : 0;
+    const uint64_t low = at * LB_MAP_SAMPLE, high = LB_MIN(low + LB_MAP_SAMPLE, b->count), from = samples[at];
+    if (at + 1 < b->n_samples)
+        to = samples[at + 1];
+    uint64_t guess = low;
+    if (from <= row && row < to)
+        guess += LB_MIN((uint64_t)((double)(row - from) / (double)(to - from) * (double)(high - low)), high - low - 1);
+    row_ahead(b, guess);
+    if (first_rows[guess] <= row)
+        while (guess + 1 < high && first_rows[guess + 1] <= row)
+            guess++;
+    else
+        while (guess > low && first_rows[guess] > row)
+            guess--;
+    return guess + 1;
 }
 
 static lb_status part_row(const lb_map *map, size_t i, uint64_t *out, lb_error *err)
@@ -641,12 +690,11 @@ static lb_status last_up_to(const lb_map *map, uint64_t row, lb_map_cell *out, b
     *any = low != 0;
     if (low == 0)
         return LB_OK;
-    uint64_t from, to = map->total_rows;
-    LB_TRY(part_row(map, low - 1, &from, err));
+    uint64_t to = map->total_rows;
     if (low < map->n_parts)
         LB_TRY(part_row(map, low, &to, err));
     LB_TRY(lb_map_batch_of(map, &map->parts[low - 1], &out->batch, err));
-    out->row = count_rows(batch_rows(out->batch), out->batch->count, row, from, to) - 1;
+    out->row = count_batch_rows(out->batch, row, to) - 1;
     return LB_OK;
 }
 

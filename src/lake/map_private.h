@@ -18,9 +18,15 @@ typedef struct lb_map_array {
     uint64_t data_size;
 } lb_map_array;
 
+/* Of so many entries' first rows the first one is kept by itself: what is searched first should lie close together, for a page of
+ * a large map costs as much as the rest of a look-up. */
+#define LB_MAP_SAMPLE 64
+
 typedef struct lb_map_batch {
     uint64_t first_entry, count;
     lb_map_array fields[LB_MAP_N_FIELDS];
+    size_t n_samples;    /* of maps of ours */
+    uint64_t samples[];
 } lb_map_batch;
 
 /* A batch as opening a map sees it: where it lies by the footer, and what `bazan.batches` says of it; where that is
@@ -63,8 +69,8 @@ struct lb_map {
     uint64_t *first_rows;      /* maps that are not ours: worked out on load (LM-107); else NULL */
     uint64_t *path_order;      /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
 
-    pthread_mutex_t lock; /* of `names` */
-    lb_map_names *names;  /* strings the public calls lend */
+    pthread_mutex_t lock;           /* of changes to `names` */
+    _Atomic(lb_map_names *) names; /* strings the public calls lend */
 };
 
 /* A value's place: batch and row in it. */
