@@ -19,6 +19,7 @@ typedef struct name_slot {
     lb_column_info *columns;
 } name_slot;
 
+#define NAMES_SIDE 4 /* places of the table in 64 bytes */
 #define MAX_WORDS 64 /* different names of formats, locators and containers; more are copied for each entry */
 
 /* An open hash table. Slots are put in with the lock held, and found without it: one that is there stays, and its index with it.
@@ -61,9 +62,10 @@ static const char *slot_path(const name_slot *slot)
     return (const char *)(slot + 1);
 }
 
+/* Entries next to one another are looked for next to one another, so that lb_map_names_ahead need not know exactly which is wanted. */
 static size_t names_home(uint64_t index, size_t cap)
 {
-    return (size_t)((index * 0x9E3779B97F4A7C15u) >> 20) & (cap - 1);
+    return (size_t)((((index / NAMES_SIDE) * 0x9E3779B97F4A7C15u) >> 20) * NAMES_SIDE + index % NAMES_SIDE) & (cap - 1);
 }
 
 /* The place of an entry, which has a slot there if there is one yet. */
@@ -201,8 +203,7 @@ static const char *known_path(const lb_map *map, uint64_t index)
     return slot == NULL ? NULL : slot_path(slot);
 }
 
-/* The place in memory where known_path looks first. */
-static void known_ahead(const lb_map *map, uint64_t index)
+void lb_map_names_ahead(const lb_map *map, uint64_t index)
 {
     lb_map_names *n = atomic_load_explicit(&((lb_map *)(uintptr_t)map)->names, memory_order_acquire);
     name_table *table = n == NULL ? NULL : atomic_load_explicit(&n->table, memory_order_acquire);
@@ -565,12 +566,32 @@ static lb_status locate_path(const lb_map *map, uint64_t index, const char **out
     return LB_OK;
 }
 
-static lb_status locate(const lb_map *map, lb_map_cell c, uint64_t global_row, uint64_t file_row, lb_place *out,
-                        lb_error *err)
+/* The only block of an entry, of a batch that has no others. */
+static lb_status locate_single(const lb_map *map, const lb_map_found *f, lb_place *out, lb_error *err)
 {
+    const lb_map_rows *r = f->of;
+    uint64_t at = 0, bytes = 0, line = r->first_line == NULL ? 0 : r->first_line[f->cell.row];
+    if (r->first_byte != NULL) {
+        at = r->first_byte[f->cell.row];
+        bytes = r->bytes[f->cell.row];
+    }
+    if ((at | bytes | line) > INT64_MAX)
+        return lb_map_fail(map, err, "a block lies where none can");
+    out->block = out->block_first_row = 0;
+    out->row_in_block = (int64_t)out->file_row;
+    out->block_rows = (int64_t)f->rows;
+    out->block_first_byte = r->first_byte == NULL ? -1 : (int64_t)at;
+    out->block_bytes = r->first_byte == NULL ? -1 : (int64_t)bytes;
+    out->block_first_line = r->first_line == NULL ? -1 : (int64_t)line;
+    return LB_OK;
+}
+
+static lb_status locate(const lb_map *map, const lb_map_found *f, uint64_t file_row, lb_place *out, lb_error *err)
+{
+    const lb_map_cell c = f->cell;
     uint64_t index = c.batch->first_entry + c.row;
     lb_place place = { .entry = index,
-                       .global_row = global_row,
+                       .global_row = f->first + file_row,
                        .file_row = file_row,
                        .block = -1,
                        .row_in_block = -1,
@@ -579,34 +600,36 @@ static lb_status locate(const lb_map *map, lb_map_cell c, uint64_t global_row, u
                        .block_first_byte = -1,
                        .block_bytes = -1,
                        .block_first_line = -1 };
-    known_ahead(map, index);
-    locate_ahead(map, c);
+    const bool single = f->of != NULL && f->of->single;
+    if (!single) {
+        lb_map_names_ahead(map, index);
+        locate_ahead(map, c);
+    }
     place.path = known_path(map, index);
     if (place.path == NULL)
         LB_TRY(locate_path(map, index, &place.path, err));
-    LB_TRY(locate_block(map, c, file_row, &place, err));
+    LB_TRY(single ? locate_single(map, f, &place, err) : locate_block(map, c, file_row, &place, err));
     return give(out, &place, sizeof place, err);
 }
 
 lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place *out, lb_error *err)
 {
-    lb_map_cell c = { NULL, 0 };
-    uint64_t first = 0;
+    lb_map_found found = { .of = NULL };
     lb_error_clear(err);
-    LB_TRY(lb_map_cell_of_row(map, global_row, &c, &first, err));
-    return locate(map, c, global_row, global_row - first, out, err);
+    LB_TRY(lb_map_cell_of_row(map, global_row, &found, err));
+    return locate(map, &found, global_row - found.first, out, err);
 }
 
 lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out, lb_error *err)
 {
-    uint64_t index, first, rows;
-    lb_map_cell c;
+    uint64_t index;
+    lb_map_found found = { .of = NULL };
     lb_error_clear(err);
     LB_TRY(lb_map_find_path(map, lb_str_of(path), &index, err));
-    LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
-    if (file_row >= rows)
+    LB_TRY(lb_map_cell_of(map, index, &found.cell, err));
+    LB_TRY(lb_map_cell_rows(map, found.cell, &found.first, &found.rows, err));
+    if (file_row >= found.rows)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu row%s",
-                       (unsigned long long)file_row, path, (unsigned long long)rows, rows == 1 ? "" : "s");
-    LB_TRY(lb_map_cell_of(map, index, &c, err));
-    return locate(map, c, first + file_row, file_row, out, err);
+                       (unsigned long long)file_row, path, (unsigned long long)found.rows, found.rows == 1 ? "" : "s");
+    return locate(map, &found, file_row, out, err);
 }
