@@ -169,14 +169,40 @@ static void rows_ahead(const lb_map *map, const lb_map_rows *r, uint64_t entry)
     lb_map_names_ahead(map, b->first_entry + entry);
 }
 
-/* The sample at or before a row, the first one of which is. Damaged maps may not ascend: then it is any. */
+/* How far `row` lies between two others, as one of `n` places. */
+static uint64_t rows_share(uint64_t row, uint64_t from, uint64_t to, uint64_t n)
+{
+    if (row < from || row >= to)
+        return 0;
+    return LB_MIN((uint64_t)((double)(row - from) / (double)(to - from) * (double)n), n - 1);
+}
+
+/* The sample at or before a row, where the first one is: by ever longer steps from a guess, then by halves. Damaged maps may not
+ * ascend: then it is any. */
 static size_t rows_sample(const lb_map_rows *r, uint64_t row)
 {
-    size_t at = 0;
+    const uint64_t *samples = r->samples;
+    size_t low = (size_t)rows_share(row, samples[0], r->end, r->n_samples), high = low + 1, step = 1;
 
-    for (size_t n = r->n_samples; n > 1; n -= n / 2) /* no branch, for nobody can foretell which way it goes */
-        at += r->samples[at + n / 2] <= row ? n / 2 : 0;
-    return at;
+    if (samples[low] <= row) {
+        for (; high < r->n_samples && samples[high] <= row; step *= 2) {
+            low = high;
+            high = r->n_samples - low > step * 2 ? low + step * 2 : r->n_samples;
+        }
+    } else {
+        for (; low != 0 && samples[low] > row; step *= 2) {
+            high = low;
+            low = low > step ? low - step : 0;
+        }
+    }
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (samples[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* The last entry of the batch that begins at or before a row, where the first one does. An entry without rows begins where the next
@@ -187,10 +213,8 @@ static uint64_t rows_entry(const lb_map *map, const lb_map_rows *r, uint64_t row
     const size_t at = rows_sample(r, row);
     const uint64_t low = at * LB_MAP_SAMPLE, high = LB_MIN(low + LB_MAP_SAMPLE, count), from = r->samples[at],
                    to = at + 1 < r->n_samples ? r->samples[at + 1] : r->end;
-    uint64_t entry = low;
+    uint64_t entry = low + rows_share(row, from, to, high - low);
 
-    if (from <= row && row < to)
-        entry += LB_MIN((uint64_t)((double)(row - from) / (double)(to - from) * (double)(high - low)), high - low - 1);
     rows_ahead(map, r, entry);
     while (entry > low && first_rows[entry] > row)
         entry--;
