@@ -11,8 +11,19 @@
 #define ROOM 32
 #define THREADS 4
 
-/* What all entries are, or one in so many. */
-enum { SINGLE = 1, PACKED = 2, PAGES = 4, NO_BYTES = 8, NO_LINES = 16, MANY = 32, EMPTY = 64, LARGE = 128, SOME = 256 };
+/* What all entries are, or one in so many. In turns: as many blocks as entries, but not one each. */
+enum {
+    SINGLE = 1,
+    PACKED = 2,
+    PAGES = 4,
+    NO_BYTES = 8,
+    NO_LINES = 16,
+    MANY = 32,
+    EMPTY = 64,
+    LARGE = 128,
+    SOME = 256,
+    TURNS = 512
+};
 
 typedef struct model_entry {
     char path[ROOM];
@@ -44,6 +55,17 @@ static uint64_t random_rows(unsigned kinds)
     return 1 + random_below(30);
 }
 
+static uint64_t random_count(unsigned kinds, uint64_t i, uint64_t rows)
+{
+    static const uint64_t turns[] = { 1, 0, 2, 1 };
+
+    if ((kinds & TURNS) != 0)
+        return turns[i % 4];
+    if ((kinds & MANY) != 0)
+        return random_below(MOST_BLOCKS + 1);
+    return rows == 0 ? random_below(2) : 1;
+}
+
 static void make_blocks(model_entry *m, uint64_t n)
 {
     uint64_t left = m->rows, first = 0;
@@ -71,7 +93,7 @@ static uint64_t make_model(unsigned kinds)
         const unsigned k = (kinds & SOME) == 0 || random_below(300) == 0 ? kinds : kinds & (EMPTY | LARGE);
         *m = (model_entry){ .first = first, .rows = random_rows(kinds) };
         (void)snprintf(m->path, sizeof m->path, "d%02u/f%05u", (unsigned)(i / 100), (unsigned)i);
-        make_blocks(m, (k & MANY) != 0 ? random_below(MOST_BLOCKS + 1) : m->rows == 0 && random_below(2) == 0 ? 0 : 1);
+        make_blocks(m, random_count(k, i, m->rows));
         m->packed = (k & PACKED) != 0;
         m->pages = (k & PAGES) != 0 ? (uint8_t)random_below(16) : 0;
         m->no_bytes = (k & NO_BYTES) != 0;
@@ -103,18 +125,31 @@ static lb_status model_get(void *user, uint64_t i, lb_arena *arena, lb_entry *ou
     return LB_OK;
 }
 
-static lb_map *make_map(void)
+static void write_map(lb_buf *out)
 {
     const lb_map_header header = { .stride = 1 };
     const lb_entry_source source = { .count = ENTRIES, .get = model_get };
     lb_error err = LB_ERROR_INIT;
+
+    lb_buf_init(out, NULL);
+    sample_ok(lb_map_write(&header, &source, false, (uint64_t)1 << 18, sample_write, out, &err), &err);
+}
+
+static lb_map *load_map(lb_buf *bytes)
+{
+    lb_error err = LB_ERROR_INIT;
     lb_map *map = NULL;
+
+    sample_ok(lb_map_load_bytes(bytes, "made", &map, &err), &err);
+    return map;
+}
+
+static lb_map *make_map(void)
+{
     lb_buf bytes;
 
-    lb_buf_init(&bytes, NULL);
-    sample_ok(lb_map_write(&header, &source, false, (uint64_t)1 << 18, sample_write, &bytes, &err), &err);
-    sample_ok(lb_map_load_bytes(&bytes, "made", &map, &err), &err);
-    return map;
+    write_map(&bytes);
+    return load_map(&bytes);
 }
 
 /* ---------------------------------------------------------------- asking */
@@ -176,6 +211,7 @@ static const unsigned kinds_of_maps[] = { SINGLE,
                                           SINGLE | PAGES | SOME,
                                           SINGLE | NO_BYTES | SOME,
                                           SINGLE | NO_LINES | SOME | LARGE,
+                                          TURNS,
                                           MANY,
                                           MANY | EMPTY | LARGE | PAGES,
                                           MANY | SOME | EMPTY,
@@ -194,6 +230,33 @@ static void rows_are_found(void **state)
         assert_int_equal(lb_map_locate(map, rows, &place, NULL), LB_USAGE);
         lb_map_close(map);
     }
+}
+
+/* Of one entry fewer rows are said than lie before the next one. */
+static void gaps_are_told(void **state)
+{
+    const uint64_t rows = 1000000007, said = 5, i = ENTRIES / 2;
+    lb_place place = { .struct_size = sizeof place };
+    lb_error err = LB_ERROR_INIT;
+    lb_buf bytes;
+
+    (void)state;
+    (void)make_model(SINGLE);
+    make_blocks(&model[i], 0);
+    model[i].rows = rows;
+    for (uint64_t k = i + 1; k < ENTRIES; k++)
+        model[k].first = model[k - 1].first + model[k - 1].rows;
+    write_map(&bytes);
+    uint8_t *at = memmem(bytes.data, bytes.size, &rows, sizeof rows);
+    assert_non_null(at);
+    memcpy(at, &said, sizeof said);
+    lb_map *map = load_map(&bytes);
+    assert_int_equal(lb_map_locate(map, model[i].first + said - 1, &place, &err), LB_OK);
+    assert_int_equal(place.entry, i);
+    assert_int_equal(lb_map_locate(map, model[i].first + said, &place, &err), LB_CORRUPT);
+    assert_non_null(strstr(err.message, "gap"));
+    assert_true(entry_is_right(map, &model[i + 1]) && entry_is_right(map, &model[i - 1]));
+    lb_map_close(map);
 }
 
 /* ---------------------------------------------------------------- by several threads */
@@ -236,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found),
+        cmocka_unit_test(gaps_are_told),
         cmocka_unit_test(threads_find_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
