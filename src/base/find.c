@@ -140,10 +140,10 @@ FIND_AVX512 static void find_avx512(const uint8_t *p, size_t blocks, const uint8
 #define FIND_GFNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,gfni")))
 #define FIND_TABLE 128
 
-/* Four values in two blocks at a time. A table says for each byte below 128 which of the values it is, by one bit each: of the first
- * block in the lower half of a byte, of the second one in the upper half. Eight such bytes are an 8 by 8 matrix of bits, whose
- * transpose has for each value a byte of its places (multiplying the unit matrix by it transposes). The bytes of each value are
- * then put side by side. Every other byte counts as 127, so that no value may be. */
+/* Four values in two blocks at a time. A table says for each byte below 128 which of the values it is, by one bit each: of
+ * the first block in the lower half of a byte, of the second one in the upper half. Eight such bytes are an 8 by 8 matrix of
+ * bits, whose transpose has for each value a byte of its places (multiplying the unit matrix by it transposes). The bytes of
+ * each value are then put side by side. Every other byte counts as 127, so that no value may be. */
 FIND_GFNI FIND_INLINE void find_gfni_body(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n,
                                           uint64_t *out, size_t stride)
 {
