@@ -86,6 +86,16 @@ static lb_status records_pass(mp_records *r, uint64_t count, uint64_t *passed, b
     return LB_OK;
 }
 
+static lb_status records_cut(mp_records *r, lb_error *err)
+{
+    const mp_cut cut = { .byte = r->after };
+    const size_t n = r->cuts->size / sizeof cut;
+
+    if (n != 0 && cut.byte - ((const mp_cut *)(const void *)r->cuts->data)[n - 1].byte < MP_PIECE_BYTES)
+        return LB_OK;
+    return lb_buf_append(r->cuts, &cut, sizeof cut, err);
+}
+
 /* The window is used up. *ends: nothing follows. */
 static lb_status records_refill(mp_records *r, bool *ends, lb_error *err)
 {
@@ -114,6 +124,8 @@ lb_status mp_records_pass(mp_records *r, uint64_t count, uint64_t *passed, lb_er
         bool more;
         LB_TRY(records_pass(r, count - *passed, &n, &more, err));
         *passed += n;
+        if (more && r->cuts != NULL)
+            LB_TRY(records_cut(r, err));
         if (more)
             LB_TRY(records_refill(r, &ends, err));
     }

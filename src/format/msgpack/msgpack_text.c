@@ -35,24 +35,9 @@ bool mp_stamp(const lb_msgpack_token *t, lb_stamp *out)
     return out->nanos < 1000000000;
 }
 
-bool mp_is_text(const lb_msgpack_token *t)
+bool mp_is_utf8(const lb_msgpack_token *t)
 {
-    const size_t size = (size_t)t->n;
-    uint64_t eight;
-
-    if (size < 16) { /* most are short, and ASCII */
-        uint64_t any = 0;
-        size_t i = 0;
-        for (; i + 8 <= size; i += 8) {
-            memcpy(&eight, t->data + i, 8);
-            any |= eight;
-        }
-        for (; i < size; i++)
-            any |= t->data[i];
-        if ((any & UINT64_C(0x8080808080808080)) == 0)
-            return true;
-    }
-    return lb_utf8_valid_prefix(t->data, size) == size;
+    return lb_utf8_valid_prefix(t->data, (size_t)t->n) == (size_t)t->n;
 }
 
 /* ---------------------------------------------------------------- tagged */
