@@ -202,6 +202,7 @@ static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
 
     if (s->rows == NULL)
         want = LB_MIN(want, border - row);
+    lb_growing_expect(&s->build.append, s->columns, want);
     for (*rows = 0; *rows < want && s->build.append.bytes < s->batch_bytes; (*rows)++) {
         bool got;
         LB_TRY(scan_row(s, &got, err));
@@ -262,7 +263,8 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
         status = lb_growing_finish(&s->build.append, s->columns, &s->schema, out, err);
     else if (status == LB_OK)
         status = scan_check_torn(s, err);
-    lb_growing_reset(&s->build.append, s->columns);
+    if (status != LB_OK || rows == 0)
+        lb_growing_reset(&s->build.append, s->columns);
     if (status != LB_OK)
         lb_fail_path(err, s->r->store->path);
     return status;
