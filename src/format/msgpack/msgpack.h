@@ -79,6 +79,9 @@ typedef struct mp_cut {
     uint64_t byte;
 } mp_cut;
 
+/* `count` rows from `row` on, at the cursor. */
+typedef void (*mp_passed_fn)(void *user, uint64_t row, uint64_t count, mp_cursor c);
+
 typedef struct mp_records {
     lb_context *cx;
     lb_store *store;
@@ -95,6 +98,8 @@ typedef struct mp_records {
     lb_buf *cuts;              /* NULL, or gets mp_cut where windows end, far enough from each other */
     lb_tap_fn tap;
     void *tap_user;
+    mp_passed_fn passed; /* NULL, or gets rows that mp_records_pass passed over, while they are in the window */
+    void *passed_user;
 } mp_records;
 
 /* Begin at `offset`, where row `row` begins. `left`: as above. `chunk`: bytes read at a time, 0: 1 MiB. */

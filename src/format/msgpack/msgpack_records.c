@@ -120,10 +120,14 @@ lb_status mp_records_pass(mp_records *r, uint64_t count, uint64_t *passed, lb_er
 
     count = LB_MIN(count, r->left);
     for (*passed = 0; *passed < count && !ends;) {
+        const uint64_t row = r->row, from = r->after;
         uint64_t n;
         bool more;
         LB_TRY(records_pass(r, count - *passed, &n, &more, err));
         *passed += n;
+        if (n != 0 && r->passed != NULL)
+            r->passed(r->passed_user, row, n,
+                      (mp_cursor){ r->window.data + (from - r->at), r->window.data + (r->after - r->at) });
         if (more && r->cuts != NULL)
             LB_TRY(records_cut(r, err));
         if (more)

@@ -30,6 +30,14 @@ typedef struct survey {
     size_t n_runs;
     lb_buf *closed;       /* of each run: what its blocks hold */
     pthread_mutex_t lock; /* of the nodes */
+
+    /* With one thread values are taken in as soon as rows were passed over, from the window: those since the last row at which there
+     * could be a state. */
+    lb_arena at_once;
+    mp_taker taker;
+    lb_seen *seen; /* NULL: values are not taken in so */
+    uint64_t seen_row;
+    lb_status seen_status; /* why the nodes are of no use any more */
 } survey;
 
 /* ---------------------------------------------------------------- rows */
@@ -74,6 +82,78 @@ static lb_status survey_block(survey *s, uint64_t offset, uint64_t passed, lb_er
     return lb_block_builder_add(&s->blocks, &block, err);
 }
 
+/* ---------------------------------------------------------------- values at once */
+
+/* A state may be kept at rows that are multiples of this. */
+static uint64_t survey_step(const survey *s)
+{
+    const uint64_t stride = s->options->stride;
+
+    return stride >= SURVEY_STATE_ROWS ? stride : (SURVEY_STATE_ROWS + stride - 1) / stride * stride;
+}
+
+static void survey_drop_part(survey *s)
+{
+    if (s->seen == NULL)
+        return;
+    mp_taker_free(&s->taker);
+    lb_arena_free(&s->at_once);
+    s->seen = NULL;
+}
+
+static bool survey_begin_part(survey *s, uint64_t row)
+{
+    lb_arena_init(&s->at_once, &s->r->cx->budget);
+    mp_taker_init(&s->taker, &s->at_once, &s->r->cx->budget, s->r->text, false);
+    s->taker.places = mp_reader_places(s->r);
+    s->seen_row = row;
+    s->seen = mp_rows_new(&s->at_once, s->options->stats != LB_STATS_OFF, s->taker.places);
+    if (s->seen != NULL)
+        return true;
+    mp_taker_free(&s->taker);
+    lb_arena_free(&s->at_once);
+    return false;
+}
+
+/* What was taken in goes to the nodes. */
+static bool survey_keep_part(survey *s, lb_seen *to, uint64_t row)
+{
+    s->seen_status = lb_seen_merge(to, s->seen, &s->nodes, NULL);
+    survey_drop_part(s);
+    s->known_rows = row;
+    return s->seen_status == LB_OK;
+}
+
+/* Rows that were just passed over. Whatever goes wrong, these and all that follow are left to the second step, and it says what. */
+static void survey_take_now(void *user, uint64_t row, uint64_t count, mp_cursor c)
+{
+    survey *s = user;
+
+    if (s->seen == NULL)
+        return;
+    if (row % survey_step(s) == 0 && row != s->seen_row &&
+        !(survey_keep_part(s, s->before, row) && survey_begin_part(s, row)))
+        return;
+    s->taker.base = s->records.window.data;
+    s->taker.base_offset = s->records.at;
+    for (uint64_t i = 0; i < count; i++)
+        if (!mp_take(&s->taker, s->seen, &c)) {
+            survey_drop_part(s);
+            return;
+        }
+}
+
+static void survey_may_take_now(survey *s)
+{
+    if (s->r->cx->threads <= 1 && !s->array && !s->options->rows_only && s->options->stats != LB_STATS_BLOCKS &&
+        survey_begin_part(s, s->rows)) {
+        s->records.passed = survey_take_now;
+        s->records.passed_user = s;
+    }
+}
+
+/* ---------------------------------------------------------------- all rows */
+
 /* From the records' place to the end. */
 static lb_status survey_rows(survey *s, lb_error *err)
 {
@@ -106,6 +186,7 @@ static lb_status survey_file(survey *s, lb_error *err)
         r->tap_user = s;
         s->tap_at = 0;
         LB_TRY(mp_begin_rows(r, s->r, may_array, &s->array, &s->r->places, err));
+        survey_may_take_now(s);
         LB_TRY(survey_rows(s, err));
         if (!s->array || r->torn || s->sampled || r->at + r->place == s->r->store->size)
             return LB_OK;
@@ -310,8 +391,7 @@ static lb_status survey_cut(survey *s, lb_error *err)
 /* The row at which the survey could be taken up again: the last one that begins a block and is a multiple of so many. */
 static uint64_t survey_state_at(const survey *s)
 {
-    const uint64_t stride = s->options->stride, rows = s->found.count == 0 ? 0 : s->found.first_row[s->found.count - 1];
-    const uint64_t step = stride >= SURVEY_STATE_ROWS ? stride : (SURVEY_STATE_ROWS + stride - 1) / stride * stride;
+    const uint64_t rows = s->found.count == 0 ? 0 : s->found.first_row[s->found.count - 1], step = survey_step(s);
 
     if (!s->options->keep_state || s->options->stats == LB_STATS_BLOCKS || s->array || s->found.count == 0)
         return UINT64_MAX;
@@ -326,6 +406,11 @@ static lb_status survey_values(survey *s, lb_error *err)
     s->state_row = survey_state_at(s);
     if (s->options->rows_only)
         return LB_OK;
+    if (s->seen != NULL)
+        (void)survey_keep_part(s, s->seen_row < s->state_row && s->state_row != UINT64_MAX ? s->before : s->after,
+                               s->rows);
+    if (s->seen_status != LB_OK)
+        return lb_fail(err, s->seen_status, LB_NOWHERE, "what the columns hold passes the memory limit");
     LB_TRY(survey_cut(s, err));
     return lb_run_jobs(s->r->cx, s->n_runs, survey_run, s, err);
 }
@@ -413,6 +498,7 @@ static void survey_free(survey *s)
     mp_records_close(&s->records);
     lb_block_builder_free(&s->blocks);
     lb_buf_free(&s->cuts);
+    survey_drop_part(s);
     lb_arena_free(&s->nodes);
     pthread_mutex_destroy(&s->lock);
 }
@@ -469,6 +555,7 @@ static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_
     s->rows = s->known_rows = state.row;
     mp_records_open(&s->records, s->r->cx, s->r->store, b->first_byte[block], state.row, UINT64_MAX, s->options->chunk);
     s->records.cuts = &s->cuts;
+    survey_may_take_now(s);
     return survey_rows(s, err);
 }
 
