@@ -54,12 +54,12 @@ static lb_status records_fail(mp_records *r, lb_error *err)
                    r->window.data[r->place]);
 }
 
-/* An object whose items cannot all be there is not read to its end to see that. */
-static bool records_hopeless(const mp_records *r)
+/* As lb_msgpack_skip.behind. */
+static uint64_t records_behind(const mp_records *r)
 {
-    const uint64_t at = r->at + r->place;
+    const uint64_t stop = r->at + r->window.size;
 
-    return r->skip.pending > r->store->size - LB_MIN(r->store->size, at);
+    return r->store->size > stop ? r->store->size - stop + 1 : 1;
 }
 
 /* Up to `count` rows, as far as the window goes; one that it cuts is kept, and *more tells. */
@@ -70,6 +70,7 @@ static lb_status records_pass(mp_records *r, uint64_t count, uint64_t *passed, b
     r->skip.at = r->window.data == NULL ? NULL : r->window.data + r->place;
     *passed = 0;
     *more = true;
+    r->skip.behind = records_behind(r);
     if (r->place < r->window.size || r->skip.pending != 0) {
         lb_msgpack_step step = lb_msgpack_pass(&r->skip, r->window.data + r->window.size, count, passed, &start);
         r->place = (size_t)(r->skip.at - r->window.data);
@@ -101,7 +102,7 @@ static lb_status records_refill(mp_records *r, bool *ends, lb_error *err)
 {
     const bool open = r->skip.pending != 0;
 
-    *ends = r->end || (open && records_hopeless(r));
+    *ends = r->end || r->skip.hopeless; /* what cannot be there is not looked for to the file's end */
     if (*ends) {
         r->torn = open || (r->left != UINT64_MAX && r->left != 0);
         if (!open)
