@@ -104,11 +104,6 @@ static lb_seen_member *take_new_member(mp_taker *t, lb_seen *n, uint64_t k, lb_s
 {
     const uint64_t offset = t->base_offset + (uint64_t)(at - t->base);
 
-    if (name.size != 0 && memchr(name.at, 0, name.size) != NULL) {
-        (void)take_fails(t, lb_fail(t->err, LB_UNSUPPORTED, LB_AT(offset),
-                                    "a key holds the character NUL, which no name of a column can have"));
-        return NULL;
-    }
     lb_seen_member *made = lb_seen_add_member(n, t->arena, name, offset);
     if (made == NULL) {
         (void)take_fails(t, lb_arena_fail(t->arena, t->err));
