@@ -198,7 +198,7 @@ static lb_status survey_field(survey *s, const survey_column *c, lb_str name, st
 
 static lb_status survey_fields(survey *s, survey_names *names, lb_error *err)
 {
-    const survey_column *columns = s->columns + s->table.first_column;
+    const survey_column *columns = s->columns == NULL ? NULL : s->columns + s->table.first_column;
     size_t n = (size_t)s->table.schema.n_children;
     lb_str name;
 
