@@ -100,25 +100,25 @@ def write_xlsx(path):
 def write_lance(path):
     """Lance before 0.10, which Lakebed itself writes; what its nulls cannot tell is kept beside them."""
     with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "six.csv").write_bytes(csv_text())
-        run("lance", "create", path, "--from", pathlib.Path(folder) / "six.csv", "--nulls", "keep", "--quiet")
+        (pathlib.Path(folder) / "six_csv.csv").write_bytes(csv_text())
+        run("lance", "create", path, "--from", pathlib.Path(folder) / "six_csv.csv", "--nulls", "keep", "--quiet")
 
 
 MAKERS = {
-    "six.arrow": lambda path: write_ipc(path, pa.ipc.new_file),
-    "six.arrows": lambda path: write_ipc(path, pa.ipc.new_stream),
-    "six.avro": write_avro,
-    "six.csv": lambda path: path.write_bytes(csv_text()),
-    "six.csv.gz": lambda path: path.write_bytes(gzip.compress(csv_text(), mtime=0)),
-    "six.feather": lambda path: pa.feather.write_feather(TABLE, str(path), compression="lz4"),
-    "six.json": lambda path: path.write_text(json.dumps(ROWS, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"),
-    "six.lance": write_lance,
-    "six.msgpack": lambda path: path.write_bytes(b"".join(map(msgpack.packb, ROWS))),
-    "six.ndjson": lambda path: path.write_bytes(ndjson_text()),
-    "six.jsonl.zst": lambda path: path.write_bytes(pa.Codec("zstd").compress(ndjson_text(), asbytes=True)),
-    "six.orc": write_orc,
-    "six.parquet": lambda path: pa.parquet.write_table(TABLE, str(path), row_group_size=4),
-    "six.xlsx": write_xlsx,
+    "six_arrow.arrow": lambda path: write_ipc(path, pa.ipc.new_file),
+    "six_stream.arrows": lambda path: write_ipc(path, pa.ipc.new_stream),
+    "six_avro.avro": write_avro,
+    "six_csv.csv": lambda path: path.write_bytes(csv_text()),
+    "six_csv_gz.csv.gz": lambda path: path.write_bytes(gzip.compress(csv_text(), mtime=0)),
+    "six_feather.feather": lambda path: pa.feather.write_feather(TABLE, str(path), compression="lz4"),
+    "six_json.json": lambda path: path.write_text(json.dumps(ROWS, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"),
+    "six_lance.lance": write_lance,
+    "six_msgpack.msgpack": lambda path: path.write_bytes(b"".join(map(msgpack.packb, ROWS))),
+    "six_ndjson.ndjson": lambda path: path.write_bytes(ndjson_text()),
+    "six_jsonl_zst.jsonl.zst": lambda path: path.write_bytes(pa.Codec("zstd").compress(ndjson_text(), asbytes=True)),
+    "six_orc.orc": write_orc,
+    "six_parquet.parquet": lambda path: pa.parquet.write_table(TABLE, str(path), row_group_size=4),
+    "six_xlsx.xlsx": write_xlsx,
 }
 
 
@@ -221,11 +221,11 @@ def test_growth_is_healed(lake):
     """A stream of objects that is appended to is read on from its last block."""
     run("map", lake, "--quiet", *OPTIONS)
     count = json.loads(run("count", lake, "--json", "--quiet"))["rows"]
-    for name, more in (("six.ndjson", ndjson_text()), ("six.msgpack", b"".join(map(msgpack.packb, ROWS)))):
+    for name, more in (("six_ndjson.ndjson", ndjson_text()), ("six_msgpack.msgpack", b"".join(map(msgpack.packb, ROWS)))):
         with open(lake / "reservoirs" / name, "ab") as out:
             out.write(more)
     found = json.loads(run("doctor", lake, "--json", "--quiet", status=1))["findings"]
-    assert {(f["path"], f["drift"]) for f in found} == {("reservoirs/six.msgpack", "appended"), ("reservoirs/six.ndjson", "appended")}
+    assert {(f["path"], f["drift"]) for f in found} == {("reservoirs/six_msgpack.msgpack", "appended"), ("reservoirs/six_ndjson.ndjson", "appended")}
     run("doctor", lake, "--heal", "--quiet")
     assert json.loads(run("count", lake, "--json", "--quiet"))["rows"] == count + 12
 
