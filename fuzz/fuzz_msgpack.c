@@ -71,7 +71,8 @@ static void read_rows(lb_reader *r, const lb_entry *entry, size_t n_columns)
     free(columns);
 }
 
-static bool survey(lb_context *cx, lb_store *store, lb_stats_policy stats, size_t chunk, lb_arena *arena, lb_entry *entry)
+static bool survey(lb_context *cx, lb_store *store, lb_stats_policy stats, size_t chunk, lb_arena *arena,
+                   lb_entry *entry)
 {
     const lb_survey_options options = { .stride = 3, .stats = stats, .keep_state = true, .chunk = chunk };
     lb_reader *r = NULL;

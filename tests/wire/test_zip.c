@@ -174,11 +174,10 @@ static const struct {
     uint8_t byte;
     lb_status says;
 } refused[] = {
-    { 124, 'Q', LB_CORRUPT },    /* the mark of the first entry of the directory */
+    { 124, 'Q', LB_CORRUPT },        /* the mark of the first entry of the directory */
     { 281 + 10, 9, LB_UNSUPPORTED }, /* how many entries there are, and not all of them here */
-    { 281 + 12, 0, LB_CORRUPT }, /* the directory's size */
-    { 281 + 16, 0xFF, LB_CORRUPT },
-    { 281 + 4, 1, LB_UNSUPPORTED }, /* the number of this disk */
+    { 281 + 12, 0, LB_CORRUPT },     /* the directory's size */
+    { 281 + 16, 0xFF, LB_CORRUPT },  { 281 + 4, 1, LB_UNSUPPORTED }, /* the number of this disk */
 };
 
 static void test_refused(void **state)

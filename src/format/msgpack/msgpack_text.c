@@ -47,7 +47,7 @@ bool mp_is_utf8(const lb_msgpack_token *t)
  * takes the square of their depth. */
 typedef struct text_maps {
     bool known;
-    size_t next;             /* the note to be looked at first: maps are met in their order */
+    size_t next;              /* the note to be looked at first: maps are met in their order */
     lb_buf notes, list, bits; /* text_note; keys of the maps that are open; see mp_find_replaced */
 } text_maps;
 
@@ -159,11 +159,9 @@ static bool walk_open(text_walk *w, bool map, uint64_t n)
 
     if (w->depth > MP_TEXT_DEPTH)
         return mp_pass(&w->c, map ? 2 * n : n);
-    w->frames[w->depth++] = (text_frame){ .left = map ? 2 * n : n,
-                                          .count = n,
-                                          .map = map,
-                                          .note = m->notes.size / sizeof note,
-                                          .keys = m->list.size };
+    w->frames[w->depth++] = (text_frame){
+        .left = map ? 2 * n : n, .count = n, .map = map, .note = m->notes.size / sizeof note, .keys = m->list.size
+    };
     return !map || text_good(w->j, lb_buf_append(&m->notes, &note, sizeof note, w->j->err));
 }
 

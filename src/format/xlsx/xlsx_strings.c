@@ -7,7 +7,7 @@
 #include "format/xlsx/xlsx.h"
 
 #define STRINGS_KEPT ((size_t)32 << 20)
-#define STRINGS_TEXT_MOST ((size_t)64 << 20) /* bytes of one text */
+#define STRINGS_TEXT_MOST ((size_t)64 << 20)   /* bytes of one text */
 #define STRINGS_LIST_LEAST ((uint64_t)1 << 20) /* a part of fewer bytes is read as fast as its list */
 
 typedef struct strings_texts {
@@ -406,8 +406,9 @@ lb_status xl_strings_list(xl_strings *s, lb_buf *offsets, uint64_t *count, lb_er
     *count = 0;
     offsets->size = 0;
     /* What is wrong with them is said when one of them is asked for that is behind it. */
-    return status == LB_CORRUPT || status == LB_UNSUPPORTED ? LB_OK
-                                                            : lb_fail(err, status, LB_NOWHERE, "the shared strings could not be listed");
+    return status == LB_CORRUPT || status == LB_UNSUPPORTED
+               ? LB_OK
+               : lb_fail(err, status, LB_NOWHERE, "the shared strings could not be listed");
 }
 
 const xl_part *xl_strings_part(const xl_strings *s)
