@@ -198,9 +198,12 @@ static lb_status survey_field(survey *s, const survey_column *c, lb_str name, st
 
 static lb_status survey_fields(survey *s, survey_names *names, lb_error *err)
 {
-    const survey_column *columns = s->columns == NULL ? NULL : s->columns + s->table.first_column;
     size_t n = (size_t)s->table.schema.n_children;
     lb_str name;
+
+    if (s->columns == NULL)
+        return LB_OK;
+    const survey_column *columns = s->columns + s->table.first_column;
 
     /* What the sheet itself calls a column, no made-up name may take. */
     for (size_t i = 0; i < n; i++)
