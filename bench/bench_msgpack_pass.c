@@ -62,7 +62,7 @@ int main(int argc, char **argv)
         return 2;
     }
     for (int i = 0; i < ROUNDS; i++) {
-        lb_msgpack_skip s = { .at = bytes };
+        lb_msgpack_skip s = { bytes, 0 };
         const uint8_t *start;
         double begun = seconds();
         (void)lb_msgpack_pass(&s, bytes + size, UINT64_MAX, &objects, &start);

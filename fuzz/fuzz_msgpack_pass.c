@@ -33,7 +33,7 @@ static const uint8_t *by_tokens(const uint8_t *p, const uint8_t *end)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size, *p = data, *start = NULL;
-    lb_msgpack_skip whole = { .at = data }, cut = { .at = data };
+    lb_msgpack_skip whole = { data, 0 }, cut = { data, 0 };
     uint64_t n, done = 0, more = 0;
 
     if (size == 0)

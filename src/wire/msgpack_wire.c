@@ -69,11 +69,8 @@ lb_msgpack_step lb_msgpack_pass(lb_msgpack_skip *s, const uint8_t *end, uint64_t
                                 const uint8_t **start)
 {
     const uint8_t *p = s->at;
-    const uint64_t behind = s->behind == 0 ? UINT64_MAX / 2 : s->behind - 1;
     uint64_t pending = s->pending, n = 0;
     lb_msgpack_step step = LB_MSGPACK_DONE;
-
-    s->hopeless = false;
 
     while (n < count) {
         if (pending == 0) {
@@ -97,9 +94,6 @@ lb_msgpack_step lb_msgpack_pass(lb_msgpack_skip *s, const uint8_t *end, uint64_t
                 pending += byte < 0x90 ? 2u * (byte & 0x0Fu) : byte & 0x0Fu;
                 pending--;
                 p++;
-                s->hopeless = pending > (uint64_t)(end - p) + behind;
-                if (s->hopeless)
-                    break;
             } else {
                 uint64_t size, tokens;
                 if (!wire_long(p, end, &size, &tokens))
@@ -110,9 +104,6 @@ lb_msgpack_step lb_msgpack_pass(lb_msgpack_skip *s, const uint8_t *end, uint64_t
                 }
                 pending += tokens - 1;
                 p += size;
-                s->hopeless = tokens != 0 && pending > (uint64_t)(end - p) + behind;
-                if (s->hopeless)
-                    break;
             }
         }
         if (pending != 0)

@@ -73,14 +73,11 @@ typedef enum lb_msgpack_step {
 typedef struct lb_msgpack_skip {
     const uint8_t *at; /* next token */
     uint64_t pending;  /* tokens that the open object still has, at least; every one takes a byte */
-    uint64_t behind;   /* bytes that the file has behind `end`, and one; 0: not known */
-    bool hopeless;     /* with MORE: the file does not have as many bytes as the open object has tokens */
 } lb_msgpack_skip;
 
 /* Pass up to `count` objects from s->at on, the first one of which may be open (s->pending); *done of them. MORE: s->at is the
  * token that the bytes do not hold, and, where s->pending, *start the object that it is of; both may be moved together with the
- * bytes, and the call made again, unless s->hopeless. That is looked at where an array or map begins, wherever the bytes end. Depth costs
- * nothing. */
+ * bytes, and the call made again. Depth costs nothing. */
 lb_msgpack_step lb_msgpack_pass(lb_msgpack_skip *s, const uint8_t *end, uint64_t count, uint64_t *done,
                                 const uint8_t **start);
 

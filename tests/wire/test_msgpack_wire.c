@@ -99,7 +99,7 @@ static void no_token(void **state)
 {
     static const uint8_t byte = 0xC1;
     const uint8_t *p = &byte, *start = NULL;
-    lb_msgpack_skip s = { .at = &byte };
+    lb_msgpack_skip s = { &byte, 0 };
     lb_msgpack_token t;
     uint64_t done;
     (void)state;
@@ -124,7 +124,7 @@ static void passing(void **state)
     assert_int_equal(size, ends[5]);
     for (size_t cut = 0; cut <= size; cut++) {
         const uint8_t *start = NULL;
-        lb_msgpack_skip s = { .at = bytes };
+        lb_msgpack_skip s = { bytes, 0 };
         uint64_t before = 0, after = 0;
         size_t whole = 0;
         while (whole < 5 && ends[whole + 1] <= cut)
@@ -146,7 +146,7 @@ static void claims(void **state)
 {
     static const uint8_t bytes[] = { 0xDF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01 };
     const uint8_t *start = NULL;
-    lb_msgpack_skip s = { .at = bytes };
+    lb_msgpack_skip s = { bytes, 0 };
     uint64_t done;
     (void)state;
     assert_int_equal(LB_MSGPACK_MORE, lb_msgpack_pass(&s, bytes + sizeof bytes, 1, &done, &start));

@@ -35,7 +35,7 @@ static inline bool mp_next(mp_cursor *c, lb_msgpack_token *t)
 /* Pass `count` objects. */
 static inline bool mp_pass(mp_cursor *c, uint64_t count)
 {
-    lb_msgpack_skip s = { .at = c->at };
+    lb_msgpack_skip s = { c->at, 0 };
     const uint8_t *start;
     uint64_t done;
 

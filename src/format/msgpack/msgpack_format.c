@@ -11,7 +11,7 @@
 static int format_sniff(const lb_format *format, const lb_peek *peek)
 {
     const uint8_t *end = peek->head + peek->head_size, *start;
-    lb_msgpack_skip s = { .at = peek->head };
+    lb_msgpack_skip s = { peek->head, 0 };
     uint64_t done;
 
     (void)format;

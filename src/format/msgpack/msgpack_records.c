@@ -54,12 +54,12 @@ static lb_status records_fail(mp_records *r, lb_error *err)
                    r->window.data[r->place]);
 }
 
-/* As lb_msgpack_skip.behind. */
-static uint64_t records_behind(const mp_records *r)
+/* An object whose items cannot all be there is not read to its end to see that. */
+static bool records_hopeless(const mp_records *r)
 {
-    const uint64_t stop = r->at + r->window.size;
+    const uint64_t at = r->at + r->place;
 
-    return r->store->size > stop ? r->store->size - stop + 1 : 1;
+    return r->skip.pending > r->store->size - LB_MIN(r->store->size, at);
 }
 
 /* Up to `count` rows, as far as the window goes; one that it cuts is kept, and *more tells. */
@@ -70,7 +70,6 @@ static lb_status records_pass(mp_records *r, uint64_t count, uint64_t *passed, b
     r->skip.at = r->window.data == NULL ? NULL : r->window.data + r->place;
     *passed = 0;
     *more = true;
-    r->skip.behind = records_behind(r);
     if (r->place < r->window.size || r->skip.pending != 0) {
         lb_msgpack_step step = lb_msgpack_pass(&r->skip, r->window.data + r->window.size, count, passed, &start);
         r->place = (size_t)(r->skip.at - r->window.data);
@@ -102,7 +101,7 @@ static lb_status records_refill(mp_records *r, bool *ends, lb_error *err)
 {
     const bool open = r->skip.pending != 0;
 
-    *ends = r->end || r->skip.hopeless; /* what cannot be there is not looked for to the file's end */
+    *ends = r->end || (open && records_hopeless(r));
     if (*ends) {
         r->torn = open || (r->left != UINT64_MAX && r->left != 0);
         if (!open)
