@@ -180,7 +180,7 @@ def locate_row(dir_path: Any, global_row: int) -> dict[str, Any] | None:
 
     >>> lakebed.lake.locate_row("lake", 70)
     {'rel_path': 'levels/huron.csv', 'file_offset': 0, 'row_group': 0, 'row_in_group': 0, 'page_indexed': False}
-    >>> lakebed.lake.locate_row("lake", 188) is None
+    >>> lakebed.lake.locate_row("lake", 272) is None
     True
     """
     place = locate(dir_path, global_row)
@@ -215,7 +215,7 @@ def describe(dir_path: Any) -> dict[str, Any]:
 
     >>> about = lakebed.lake.describe("lake")
     >>> about["files"], about["rows"], about["entries"][0]["path"]
-    (8, 188, 'africa.csv')
+    (22, 272, 'africa.csv')
     """
     opened = _core.Map(_options.path_bytes(dir_path))
     about = opened.info()
