@@ -10,7 +10,7 @@
 #define UNPACKED_IN ((size_t)256 << 10)
 #define UNPACKED_OUT ((size_t)1 << 20)
 #define UNPACKED_CURSORS_MOST 32
-#define UNPACKED_WINDOW_LEVEL 6
+#define UNPACKED_WINDOW_LEVEL 3
 
 typedef struct unpacked_cursor {
     lb_unpacker *unpacker; /* NULL: not made yet */
