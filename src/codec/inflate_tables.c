@@ -171,8 +171,11 @@ static void dist_results(uint32_t *results)
 bool lb_inflate_tables_build(lb_inflate_tables *t, unsigned n_litlen, unsigned n_dist)
 {
     uint32_t litlen[LB_INFLATE_LITLEN_SYMBOLS], dist[LB_INFLATE_DIST_SYMBOLS];
-    inflate_code of_litlen = { t->litlen, LB_INFLATE_LITLEN_BITS, LB_INFLATE_LITLEN_ENTRIES, litlen, t->lengths, n_litlen };
-    inflate_code of_dist = { t->dist, LB_INFLATE_DIST_BITS, LB_INFLATE_DIST_ENTRIES, dist, t->lengths + n_litlen, n_dist };
+    inflate_code of_litlen = { t->litlen, LB_INFLATE_LITLEN_BITS, LB_INFLATE_LITLEN_ENTRIES, litlen, t->lengths,
+                               n_litlen };
+    inflate_code of_dist = {
+        t->dist, LB_INFLATE_DIST_BITS, LB_INFLATE_DIST_ENTRIES, dist, t->lengths + n_litlen, n_dist
+    };
 
     litlen_results(litlen);
     dist_results(dist);
@@ -195,7 +198,8 @@ void lb_inflate_tables_fix(lb_inflate_tables *t)
 bool lb_inflate_tables_pre(lb_inflate_tables *t, const uint8_t lengths[LB_INFLATE_PRE_SYMBOLS])
 {
     uint32_t results[LB_INFLATE_PRE_SYMBOLS];
-    inflate_code of_pre = { t->pre, LB_INFLATE_PRE_BITS, 1 << LB_INFLATE_PRE_BITS, results, lengths, LB_INFLATE_PRE_SYMBOLS };
+    inflate_code of_pre = { t->pre,  LB_INFLATE_PRE_BITS,   1 << LB_INFLATE_PRE_BITS, results,
+                            lengths, LB_INFLATE_PRE_SYMBOLS };
 
     for (uint32_t i = 0; i < LB_INFLATE_PRE_SYMBOLS; i++)
         results[i] = i << 16;

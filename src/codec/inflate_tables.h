@@ -69,8 +69,8 @@ typedef struct lb_inflate_tables {
     uint32_t dist[LB_INFLATE_DIST_ENTRIES];
     uint32_t pre[1 << LB_INFLATE_PRE_BITS];
     uint32_t pairs[1 << LB_INFLATE_LITLEN_BITS];
-    bool paired;                                                           /* `pairs` is made */
-    bool fixed;                                                            /* they are those of fixed codes */
+    bool paired;                                                          /* `pairs` is made */
+    bool fixed;                                                           /* they are those of fixed codes */
     uint8_t lengths[LB_INFLATE_LITLEN_SYMBOLS + LB_INFLATE_DIST_SYMBOLS]; /* of codes, by symbol */
 } lb_inflate_tables;
 

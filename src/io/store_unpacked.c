@@ -9,6 +9,7 @@
 
 #define UNPACKED_IN ((size_t)256 << 10)
 #define UNPACKED_OUT ((size_t)1 << 20)
+#define UNPACKED_STEP ((size_t)16 << 10)
 #define UNPACKED_CURSORS_MOST 32
 #define UNPACKED_WINDOW_LEVEL 3
 
@@ -304,17 +305,19 @@ static void cursor_slide(unpacked_cursor *c)
     c->out_to = keep;
 }
 
-/* Decompress some more. */
-static lb_status cursor_run(unpacked_store *s, unpacked_cursor *c, lb_error *err)
+/* Decompress some more: about as much as is wanted, for a cursor that was asked for little may be wanted elsewhere. */
+static lb_status cursor_run(unpacked_store *s, unpacked_cursor *c, uint64_t want, lb_error *err)
 {
     lb_unpack_stop stop;
     lb_unpack_point point = { 0 };
 
     cursor_slide(c);
+    size_t room = UNPACKED_OUT + LB_UNPACK_HISTORY - c->out_to;
+    room = (size_t)LB_MIN((uint64_t)room, LB_MAX(want, (uint64_t)UNPACKED_STEP));
     lb_unpack_io io = { .in = c->in + c->in_from,
                         .in_end = c->in + c->in_to,
                         .out = c->out + c->out_to,
-                        .out_end = c->out + UNPACKED_OUT + LB_UNPACK_HISTORY,
+                        .out_end = c->out + c->out_to + room,
                         .history = c->out + c->out_from,
                         .in_at = c->in_next - (c->in_to - c->in_from),
                         .in_last = c->in_next >= s->packed->size,
@@ -346,7 +349,7 @@ static lb_status cursor_read(unpacked_store *s, unpacked_cursor *c, uint64_t off
         } else if (c->ended) {
             return LB_OK;
         } else {
-            LB_TRY(cursor_run(s, c, err));
+            LB_TRY(cursor_run(s, c, want + (size - *got) - c->at, err));
         }
     }
     return LB_OK;
@@ -437,6 +440,17 @@ static lb_status unpacked_read_at(lb_store *store, uint64_t offset, void *out, s
     return status;
 }
 
+static uint64_t unpacked_begin_before(lb_store *store, uint64_t offset)
+{
+    unpacked_store *s = (unpacked_store *)store;
+
+    pthread_mutex_lock(&s->lock);
+    size_t behind = points_behind(s, offset);
+    uint64_t at = behind == 0 ? 0 : s->points[behind - 1].out_at;
+    pthread_mutex_unlock(&s->lock);
+    return at;
+}
+
 static lb_status unpacked_stat(lb_store *store, lb_file_stat *out, lb_error *err)
 {
     return lb_store_stat(((unpacked_store *)store)->packed, out, err);
@@ -466,6 +480,7 @@ lb_status lb_store_open_unpacked(lb_context *cx, lb_store *packed, const lb_cont
         return lb_fail_nomem(err);
     s->store.read_at = unpacked_read_at;
     s->store.stat = unpacked_stat;
+    s->store.begin_before = unpacked_begin_before;
     s->store.close = unpacked_close;
     s->store.path = packed->path;
     s->store.size = LB_SIZE_UNKNOWN;
