@@ -134,12 +134,12 @@ static lb_status inflate_fail(const lb_inflate_io *io, const inflate_bits *b, co
 {
     uint64_t at = io->in_at + (uint64_t)(b->in - io->in) - LB_MIN((uint64_t)(b->n >> 3), io->in_at);
 
-    return lb_fail(err, LB_CORRUPT, LB_AT(at), "deflate: %s", what);
+    return lb_fail(err, LB_CORRUPT, LB_AT(at), "%s: %s", io->file == NULL ? "deflate" : io->file, what);
 }
 
 static lb_status inflate_cut(const lb_inflate_io *io, const inflate_bits *b, lb_error *err)
 {
-    return inflate_fail(io, b, "the bytes end inside a block", err);
+    return inflate_fail(io, b, io->file == NULL ? "the bytes end inside a block" : "the file ends inside a block", err);
 }
 
 static lb_status header_stored(lb_inflate *z, const lb_inflate_io *io, inflate_bits *b, lb_error *err)

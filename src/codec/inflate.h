@@ -27,6 +27,7 @@ typedef struct lb_inflate_io {
     uint64_t in_at;         /* where `in` lies in the file; moves along; for messages too */
     bool in_last;           /* nothing follows in_end */
     bool stop_at_blocks;    /* return at each border between blocks */
+    const char *file;       /* messages are those of a file of this kind ("gzip"); NULL: of some bytes */
 } lb_inflate_io;
 
 /* Tables and bits between calls; 12 KiB. For one thread at a time. */

@@ -40,3 +40,10 @@ lb_str lb_container_strip(lb_str path)
         return path;
     return (lb_str){ path.at, path.size - unpack_ending(path).size - 1 };
 }
+
+lb_status lb_unpack_is_other(uint64_t at, const char *name, lb_error *err)
+{
+    lb_fail(err, LB_CORRUPT, LB_AT(at), "%s: the file does not begin as %s does", name, name);
+    lb_fail_hint(err, "its name says that it is compressed; where it is not, or otherwise, rename it");
+    return LB_CORRUPT;
+}

@@ -67,6 +67,9 @@ const lb_container *lb_container_of_name(lb_str name);
 /* A path without the container's ending. */
 lb_str lb_container_strip(lb_str path);
 
+/* CORRUPT: the file, of which this is byte `at`, does not begin as its name says; with a hint. */
+lb_status lb_unpack_is_other(uint64_t at, const char *name, lb_error *err);
+
 /* Deflate without anything around it, as parts of an archive are: no file is named so, and no name finds it. */
 extern const lb_container lb_container_deflate;
 

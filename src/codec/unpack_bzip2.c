@@ -173,7 +173,7 @@ static lb_status bzip2_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_u
     if (*wait)
         return LB_OK;
     if (memcmp(u->queue, "BZh", 3) != 0 || u->queue[3] < '1' || u->queue[3] > '9')
-        return bzip2_fail(u, io, "the file does not begin as bzip2 does", err);
+        return lb_unpack_is_other(bzip2_place(u, io), "bzip2", err);
     u->level = u->queue[3];
     u->bit = 32;
     u->first = false;

@@ -168,8 +168,8 @@ static lb_status lz4_frame(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
     if (magic == LZ4_MAGIC)
         return lz4_header(u, io, wait, stop, err);
     if ((magic & 0xFFFFFFF0) != LZ4_SKIPPABLE)
-        return lz4_fail(
-            io, u->first ? "the file does not begin as lz4 does" : "bytes that are no lz4 follow the last frame", err);
+        return u->first ? lb_unpack_is_other(io->in_at, "lz4", err)
+                        : lz4_fail(io, "bytes that are no lz4 follow the last frame", err);
     LB_TRY(lz4_need(io, 8, wait, stop, err));
     if (*wait)
         return LB_OK;

@@ -138,7 +138,7 @@ static lb_status xz_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
         return LB_OK;
     lzma_ret code = lzma_stream_header_decode(&flags, io->in);
     if (code == LZMA_FORMAT_ERROR)
-        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "xz: the file does not begin as xz does");
+        return lb_unpack_is_other(io->in_at, "xz", err);
     if (code != LZMA_OK)
         return xz_fail(io, code, "the header of a stream", err);
     xz_reset(u);

@@ -48,9 +48,9 @@ static lb_status zstd_fail(const lb_unpacker *u, const lb_unpack_io *io, size_t 
     case ZSTD_error_memory_allocation:
         return lb_fail_nomem(err);
     case ZSTD_error_prefix_unknown:
-        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at),
-                       u->first ? "zstd: the file does not begin as zstd does"
-                                : "zstd: bytes that are no zstd follow the last frame");
+        return u->first
+                   ? lb_unpack_is_other(io->in_at, "zstd", err)
+                   : lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "zstd: bytes that are no zstd follow the last frame");
     case ZSTD_error_frameParameter_windowTooLarge:
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at),
                        "zstd: the frame wants a window of more than 128 MiB (--long)");
