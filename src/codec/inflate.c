@@ -29,6 +29,7 @@ struct lb_inflate {
     inflate_state state;
     unsigned stored;            /* bytes of a stored block to come */
     unsigned match, match_dist; /* of a match, bytes to come */
+    const char *file;           /* for messages; NULL: some bytes */
     uint8_t *marks;             /* NULL: not noting */
     uint32_t noted;             /* bytes of output since noting began */
     lb_inflate_tables tables;
@@ -42,6 +43,11 @@ lb_inflate *lb_inflate_new(void)
 void lb_inflate_free(lb_inflate *z)
 {
     free(z);
+}
+
+void lb_inflate_name(lb_inflate *z, const char *file)
+{
+    z->file = file;
 }
 
 void lb_inflate_begin(lb_inflate *z, unsigned bit)
@@ -130,26 +136,28 @@ static void bits_return(inflate_bits *b)
 
 /* ---------------------------------------------------------------- headers of blocks */
 
-static lb_status inflate_fail(const lb_inflate_io *io, const inflate_bits *b, const char *what, lb_error *err)
+static lb_status inflate_fail(const lb_inflate *z, const lb_inflate_io *io, const inflate_bits *b, const char *what,
+                              lb_error *err)
 {
     uint64_t at = io->in_at + (uint64_t)(b->in - io->in) - LB_MIN((uint64_t)(b->n >> 3), io->in_at);
 
-    return lb_fail(err, LB_CORRUPT, LB_AT(at), "%s: %s", io->file == NULL ? "deflate" : io->file, what);
+    return lb_fail(err, LB_CORRUPT, LB_AT(at), "%s: %s", z->file == NULL ? "deflate" : z->file, what);
 }
 
-static lb_status inflate_cut(const lb_inflate_io *io, const inflate_bits *b, lb_error *err)
+static lb_status inflate_cut(const lb_inflate *z, const lb_inflate_io *io, const inflate_bits *b, lb_error *err)
 {
-    return inflate_fail(io, b, io->file == NULL ? "the bytes end inside a block" : "the file ends inside a block", err);
+    return inflate_fail(z, io, b, z->file == NULL ? "the bytes end inside a block" : "the file ends inside a block",
+                        err);
 }
 
 static lb_status header_stored(lb_inflate *z, const lb_inflate_io *io, inflate_bits *b, lb_error *err)
 {
     bits_drop(b, b->n & 7);
     if (b->n < 32)
-        return inflate_cut(io, b, err);
+        return inflate_cut(z, io, b, err);
     unsigned size = bits_take(b, 16), check = bits_take(b, 16);
     if ((size ^ check) != 0xFFFF)
-        return inflate_fail(io, b, "a stored block's size and its complement do not agree", err);
+        return inflate_fail(z, io, b, "a stored block's size and its complement do not agree", err);
     z->stored = size;
     z->state = INFLATE_STORED;
     return LB_OK;
@@ -165,11 +173,11 @@ static lb_status header_pre(lb_inflate *z, const lb_inflate_io *io, inflate_bits
     for (unsigned i = 0; i < n; i++) {
         bits_fill(b);
         if (b->n < 3)
-            return inflate_cut(io, b, err);
+            return inflate_cut(z, io, b, err);
         lengths[order[i]] = (uint8_t)bits_take(b, 3);
     }
     if (!lb_inflate_tables_pre(&z->tables, lengths))
-        return inflate_fail(io, b, "a block's code of code lengths is none", err);
+        return inflate_fail(z, io, b, "a block's code of code lengths is none", err);
     return LB_OK;
 }
 
@@ -183,9 +191,9 @@ static lb_status header_lengths(lb_inflate *z, const lb_inflate_io *io, inflate_
         uint32_t e = z->tables.pre[b->bits & ((1u << LB_INFLATE_PRE_BITS) - 1)];
         unsigned symbol = e >> 16, more = symbol < 16 ? 0 : extra[symbol - 16], count;
         if ((e & LB_ENTRY_ODD) != 0)
-            return inflate_fail(io, b, "a code length has no such code", err);
+            return inflate_fail(z, io, b, "a code length has no such code", err);
         if (b->n < lb_entry_take(e) + more)
-            return inflate_cut(io, b, err);
+            return inflate_cut(z, io, b, err);
         bits_drop(b, lb_entry_take(e));
         if (symbol < 16) {
             lengths[i++] = (uint8_t)symbol;
@@ -194,7 +202,7 @@ static lb_status header_lengths(lb_inflate *z, const lb_inflate_io *io, inflate_
         bool repeats = symbol == 16;
         count = (symbol == 18 ? 11 : 3) + bits_take(b, more);
         if (count > n - i || (repeats && i == 0))
-            return inflate_fail(io, b, "a run of code lengths passes its block's codes", err);
+            return inflate_fail(z, io, b, "a run of code lengths passes its block's codes", err);
         memset(lengths + i, repeats ? lengths[i - 1] : 0, count);
         i += count;
     }
@@ -206,16 +214,16 @@ static lb_status header_dynamic(lb_inflate *z, const lb_inflate_io *io, inflate_
     z->tables.fixed = false;
     bits_fill(b);
     if (b->n < 14)
-        return inflate_cut(io, b, err);
+        return inflate_cut(z, io, b, err);
     unsigned n_litlen = bits_take(b, 5) + 257, n_dist = bits_take(b, 5) + 1, n_pre = bits_take(b, 4) + 4;
     if (n_litlen > 286 || n_dist > 30)
-        return inflate_fail(io, b, "a block has more codes than there are", err);
+        return inflate_fail(z, io, b, "a block has more codes than there are", err);
     LB_TRY(header_pre(z, io, b, n_pre, err));
     LB_TRY(header_lengths(z, io, b, n_litlen + n_dist, err));
     if (z->tables.lengths[256] == 0)
-        return inflate_fail(io, b, "a block has no code for its end", err);
+        return inflate_fail(z, io, b, "a block has no code for its end", err);
     if (!lb_inflate_tables_build(&z->tables, n_litlen, n_dist))
-        return inflate_fail(io, b, "a block's code lengths are no code", err);
+        return inflate_fail(z, io, b, "a block's code lengths are no code", err);
     z->state = INFLATE_CODES;
     return LB_OK;
 }
@@ -224,7 +232,7 @@ static lb_status inflate_header(lb_inflate *z, const lb_inflate_io *io, inflate_
 {
     bits_fill(b);
     if (b->n < 3)
-        return inflate_cut(io, b, err);
+        return inflate_cut(z, io, b, err);
     z->final = bits_take(b, 1) != 0;
     switch (bits_take(b, 2)) {
     case 0:
@@ -236,7 +244,7 @@ static lb_status inflate_header(lb_inflate *z, const lb_inflate_io *io, inflate_
     case 2:
         return header_dynamic(z, io, b, err);
     default:
-        return inflate_fail(io, b, "a block is of no known kind", err);
+        return inflate_fail(z, io, b, "a block is of no known kind", err);
     }
 }
 
@@ -509,12 +517,12 @@ static lb_status inflate_codes(lb_inflate *z, lb_inflate_io *io, inflate_bits *b
         }
         odd = inflate_symbol(z, b, io, &cut);
         if (cut)
-            return inflate_cut(io, b, err);
+            return inflate_cut(z, io, b, err);
     }
     if (odd == ODD_TOO_FAR)
-        return inflate_fail(io, b, "a match reaches back before the first byte", err);
+        return inflate_fail(z, io, b, "a match reaches back before the first byte", err);
     if (odd == ODD_NO_CODE)
-        return inflate_fail(io, b, "no such code", err);
+        return inflate_fail(z, io, b, "no such code", err);
     z->state = INFLATE_BORDER;
     return LB_OK;
 }
@@ -535,7 +543,7 @@ static lb_status inflate_stored(lb_inflate *z, lb_inflate_io *io, inflate_bits *
     inflate_noted(z, (uint32_t)n);
     *paused = z->stored != 0;
     if (*paused && io->out != io->out_end && io->in_last)
-        return inflate_cut(io, b, err);
+        return inflate_cut(z, io, b, err);
     *stop = io->out == io->out_end ? LB_INFLATE_ROOM : LB_INFLATE_INPUT;
     if (!*paused)
         z->state = INFLATE_BORDER;
@@ -592,7 +600,7 @@ lb_status lb_inflate_run(lb_inflate *z, lb_inflate_io *io, lb_inflate_stop *stop
         z->skip = 0;
     }
     if (z->skip != 0)
-        return io->in_last ? inflate_cut(io, &b, err) : LB_OK;
+        return io->in_last ? inflate_cut(z, io, &b, err) : LB_OK;
     while (status == LB_OK && !paused)
         status = inflate_step(z, io, &b, &paused, stop, err);
     bits_return(&b);

@@ -27,7 +27,6 @@ typedef struct lb_inflate_io {
     uint64_t in_at;         /* where `in` lies in the file; moves along; for messages too */
     bool in_last;           /* nothing follows in_end */
     bool stop_at_blocks;    /* return at each border between blocks */
-    const char *file;       /* messages are those of a file of this kind ("gzip"); NULL: of some bytes */
 } lb_inflate_io;
 
 /* Tables and bits between calls; 12 KiB. For one thread at a time. */
@@ -35,6 +34,9 @@ typedef struct lb_inflate lb_inflate;
 
 lb_inflate *lb_inflate_new(void); /* NULL: no memory */
 void lb_inflate_free(lb_inflate *z);
+
+/* Messages are those of a file of this kind ("gzip"), static; without it, of some bytes. */
+void lb_inflate_name(lb_inflate *z, const char *file);
 
 /* Before the first byte of a stream, or at the border of a block of which `bit` bits (0 to 7) of the next byte are past. */
 void lb_inflate_begin(lb_inflate *z, unsigned bit);

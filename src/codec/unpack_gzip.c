@@ -35,15 +35,18 @@ struct lb_unpacker {
     uint32_t crc;
 };
 
-static lb_unpacker *gzip_open(void)
+static lb_unpacker *gzip_open(lb_unpack_memory *memory)
 {
+    (void)memory;
     lb_unpacker *u = calloc(1, sizeof *u);
 
     if (u == NULL)
         return NULL;
     u->inflate = lb_inflate_new();
-    if (u->inflate != NULL)
+    if (u->inflate != NULL) {
+        lb_inflate_name(u->inflate, "gzip");
         return u;
+    }
     free(u);
     return NULL;
 }
@@ -196,8 +199,7 @@ static lb_status gzip_body(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
                         .history = io->out - LB_MIN((uint64_t)kept, reach),
                         .in_at = io->in_at,
                         .in_last = io->in_last,
-                        .stop_at_blocks = io->stop_at_borders,
-                        .file = "gzip" };
+                        .stop_at_blocks = io->stop_at_borders };
     lb_inflate_stop why;
     lb_status status = lb_inflate_run(u->inflate, &z, &why, err);
     size_t n = (size_t)(z.out - io->out);
