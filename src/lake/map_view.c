@@ -410,6 +410,7 @@ lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_ent
     LB_TRY(view_hash(map, c, out, err));
     LB_TRY(lb_map_view_blocks(map, c, arena, &out->blocks, err));
     out->blocks.packed = lb_str_is(out->locator, LB_LOCATOR_PACKED);
+    out->blocks.unpacked = out->container.size != 0;
     if (!map->extended) {
         /* The reference's blocks may not add up to the rows its reader counts: such an entry has no locator. */
         lb_error why = LB_ERROR_INIT;

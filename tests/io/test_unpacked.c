@@ -82,7 +82,9 @@ static const struct {
     const lb_container *container;
     size_t (*pack)(const uint8_t *from, uint8_t *to, size_t room);
     unsigned least; /* MiB that one cursor takes */
-} kinds[] = { { &lb_container_xz, pack_xz, 8 }, { &lb_container_lz4, pack_lz4, 8 }, { &lb_container_zstd, pack_zstd, 8 } };
+} kinds[] = { { &lb_container_xz, pack_xz, 8 },
+              { &lb_container_lz4, pack_lz4, 8 },
+              { &lb_container_zstd, pack_zstd, 8 } };
 
 typedef struct view {
     _Atomic unsigned readers;
