@@ -121,6 +121,7 @@ def _report(found: dict[str, Any]) -> dict[str, Any]:
         "renamed_files": [{"path": f["path"], "was": f["was"]} for f in findings if f["was"] is not None],
         "unreadable_files": sorted(f["path"] for f in findings if f["error"] is not None),
         "racy_files": _paths(findings, "racy"),
+        "unseekable_files": found["unseekable"],
         "errors": sorted(({"path": f["path"], "error": f["error"]} for f in findings if f["error"]), key=_path_of),
         "findings": findings,
     }

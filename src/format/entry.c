@@ -131,7 +131,10 @@ static uint64_t blocks_of_run(const lb_blocks *b)
     uint64_t by_rows = LB_RUN_ROWS / LB_MAX(b->row_count[0], 1),
              by_bytes = b->total_byte_size == NULL ? UINT64_MAX : LB_RUN_BYTES / LB_MAX(b->total_byte_size[0], 1);
 
-    return LB_MAX(LB_MIN(by_rows, by_bytes), 1);
+    uint64_t run = LB_MAX(LB_MIN(by_rows, by_bytes), 1);
+    if (b->unpacked && b->total_byte_size != NULL)
+        run = LB_MAX(run, LB_MIN(4 * run, LB_RUN_UNPACKED_BYTES / LB_MAX(b->total_byte_size[0], 1)));
+    return run;
 }
 
 uint64_t lb_blocks_border(const lb_blocks *b, uint64_t row)

@@ -40,6 +40,9 @@ struct lb_store {
     /* A dataset is a folder with one file that says what is in it: read_at and stat are that file's, and this opens another one
      * by its path below the folder. NULL: a single file. Errors: NOTFOUND, IO, USAGE. */
     lb_status (*open_inside)(lb_store *store, const char *rel_path, lb_store **out, lb_error *err);
+    /* The nearest place before `offset`, or this itself, at which reading can begin without reading what is before it. Thread-safe.
+     * NULL: everywhere. */
+    uint64_t (*begin_before)(lb_store *store, uint64_t offset);
     const char *path;      /* for messages; "" for memory */
     const char *container; /* what is compressed below these bytes: "gzip" …; NULL: nothing */
     uint64_t size;         /* when it was opened; LB_SIZE_UNKNOWN of one that is decompressed (io/unpacked.h) */

@@ -930,7 +930,8 @@ static lb_status table_file_info(lb_table *t, uint64_t index, lb_entry_info *out
                             .bytes = entry.size_bytes,
                             .rows = entry.total_rows,
                             .blocks = entry.blocks.count,
-                            .mtime_ns = entry.mtime_ns };
+                            .mtime_ns = entry.mtime_ns,
+                            .restart_points = entry.container.size == 0 ? 0 : entry.access_points.count };
     out->path = t->lake ? table_keep(t, lb_table_shown(t, entry.rel_path)) : t->path;
     if (entry.has_content_hash) {
         char hex[65];
