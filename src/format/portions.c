@@ -5,8 +5,9 @@
 
 #include "base/pool.h"
 
-#define PARTS_BYTES ((size_t)4 << 20)
+#define PARTS_BYTES ((size_t)1 << 20) /* what a processor's own cache holds */
 #define PARTS_READ ((size_t)256 << 10)
+#define PARTS_PAGE ((size_t)4096)
 #define PARTS_A_THREAD 2 /* parts at hand for every thread, and one more */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
 #define PARTS_OF_LEFT 4 /* all of them may take one part in so many of the memory that is left */
@@ -35,7 +36,8 @@ typedef struct parts {
     pthread_cond_t turn;
     parts_slot *slots;
     size_t n_slots, n_open;
-    uint64_t at, size; /* of part 0; of each */
+    uint64_t at;          /* of part 0 */
+    uint64_t first, size; /* part i ends at (first + i + 1) * size */
     uint64_t count;
     uint64_t begun, placed, joined; /* so many parts were */
     uint64_t stop;                  /* no part from here on is wanted */
@@ -53,20 +55,50 @@ static parts_slot *parts_at(parts *all, uint64_t index)
 
 /* ---------------------------------------------------------------- a part's bytes */
 
+static uint64_t part_buffer_bytes(size_t room)
+{
+    return 2 * PARTS_PAGE + (uint64_t)room + LB_TEXT_PADDING;
+}
+
+/* Room for `size` bytes; what was read stays. A page is before them, for the byte of lead. */
+static bool part_make_room(lb_portion *p, size_t size)
+{
+    lb_budget *budget = &p->cx->budget;
+    const size_t into = PARTS_PAGE + (size_t)(p->at % PARTS_PAGE);
+
+    if (size <= p->room)
+        return true;
+    const size_t room = LB_MAX(size, LB_MIN(p->room + p->room / 2, SIZE_MAX / 8));
+    if (room > SIZE_MAX / 4 || !lb_budget_take(budget, part_buffer_bytes(room)))
+        return false;
+    void *buffer;
+    if (posix_memalign(&buffer, PARTS_PAGE, (size_t)part_buffer_bytes(room)) != 0) {
+        lb_budget_give(budget, part_buffer_bytes(room));
+        return false;
+    }
+    if (p->buffer != NULL) {
+        memcpy((uint8_t *)buffer + into - 1, p->data - 1, 1 + p->filled);
+        lb_budget_give(budget, part_buffer_bytes(p->room));
+        free(p->buffer);
+    }
+    p->buffer = buffer;
+    p->data = p->buffer + into;
+    p->room = room;
+    return true;
+}
+
 bool lb_portion_fill(lb_portion *p, size_t size)
 {
+    if (!part_make_room(p, size))
+        return false;
     while (p->filled < size) {
         size_t want = LB_MIN(size - p->filled, PARTS_READ), got;
-        if (lb_buf_reserve(&p->bytes, size - p->filled + LB_TEXT_PADDING, NULL) != LB_OK ||
-            lb_check_cancel(p->cx, NULL) != LB_OK)
-            return false;
-        uint8_t *to = p->bytes.data + p->bytes.size;
-        if (lb_store_read(p->store, p->at + p->filled, to, want, &got, NULL) != LB_OK || got == 0)
+        if (lb_check_cancel(p->cx, NULL) != LB_OK ||
+            lb_store_read(p->store, p->at + p->filled, p->data + p->filled, want, &got, NULL) != LB_OK || got == 0)
             return false;
         p->filled += got;
-        p->bytes.size += got;
-        memset(to + got, 0, LB_TEXT_PADDING);
     }
+    memset(p->data + p->filled, 0, LB_TEXT_PADDING);
     return true;
 }
 
@@ -91,16 +123,15 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
     lb_portion *p = &slot->part;
     size_t got;
 
-    p->at = all->at + index * all->size;
-    p->size = (size_t)all->size;
+    p->at = index == 0 ? all->at : (all->first + index) * all->size;
+    p->size = (size_t)((all->first + index + 1) * all->size - p->at);
     p->filled = 0;
-    p->bytes.size = 0;
     slot->odd = false;
-    if (lb_buf_reserve(&p->bytes, 1 + p->size + LB_MIN(p->size, PARTS_READ) + LB_TEXT_PADDING, NULL) != LB_OK)
+    if (!part_make_room(p, p->size + LB_MIN(p->size, PARTS_READ)))
         return false;
-    p->bytes.data[0] = '\n';
-    p->bytes.size = 1;
-    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->bytes.data, 1, &got, NULL) != LB_OK || got != 1))
+    p->data = p->buffer + PARTS_PAGE + p->at % PARTS_PAGE;
+    p->data[-1] = '\n';
+    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->data - 1, 1, &got, NULL) != LB_OK || got != 1))
         return false;
     return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
 }
@@ -322,7 +353,6 @@ static lb_status parts_open(parts *all, lb_error *err)
         lb_portion *p = &all->slots[all->n_open].part;
         p->store = all->store;
         p->cx = all->cx;
-        lb_buf_init(&p->bytes, &all->cx->budget);
         LB_TRY(all->work->open(all->user, p, err));
     }
     return LB_OK;
@@ -331,8 +361,11 @@ static lb_status parts_open(parts *all, lb_error *err)
 static void parts_close(parts *all)
 {
     for (size_t i = 0; i < all->n_open; i++) {
-        lb_buf_free(&all->slots[i].part.bytes);
-        all->work->close(all->user, &all->slots[i].part);
+        lb_portion *p = &all->slots[i].part;
+        if (p->buffer != NULL)
+            lb_budget_give(&all->cx->budget, part_buffer_bytes(p->room));
+        free(p->buffer);
+        all->work->close(all->user, p);
     }
     free(all->slots);
 }
@@ -353,7 +386,8 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
 
     *odd = false;
     bool sized = store->size != LB_SIZE_UNKNOWN && place->offset < store->size;
-    all.count = sized ? (store->size - place->offset - 1) / all.size : 0;
+    all.first = place->offset / all.size;
+    all.count = sized ? (store->size - 1) / all.size - all.first : 0;
     all.n_slots = parts_held(&all);
     if (all.n_slots < 2 || !lb_threads_free(cx))
         return LB_OK;
