@@ -39,6 +39,14 @@ typedef struct survey_start {
     uint8_t bytes[DELIM_START_BYTES];
 } survey_start;
 
+/* A state that was not taken in passing: that of the columns as they were at an offset, and of so many rows behind it. */
+typedef struct survey_owed {
+    bool any;
+    uint64_t row; /* the state's */
+    uint64_t offset, rows;
+    lb_buf seen; /* of delim_column */
+} survey_owed;
+
 typedef struct survey {
     lb_reader *r;
     const lb_survey_options *options;
@@ -67,6 +75,7 @@ typedef struct survey {
                             columns up to the first block that begins there, then those of each, as survey_put_open does */
     uint64_t n_closed; /* columns in it */
     lb_buf state;      /* the columns as they were when a block began, for delim_extend */
+    survey_owed owed;  /* a later one */
     bool structure_only; /* all text, no statistics: values are not looked at */
     bool sampled;
 
@@ -74,11 +83,10 @@ typedef struct survey {
     uint64_t tap_at;    /* offset of the next bytes that come from the text */
     uint64_t tapped_to; /* those before it were given */
 
-    /* A part of a file, read by one of several threads, keeps where blocks begin, and what its columns held when the last
-     * block with a state began; delimited_chunks.c puts the parts together. */
+    /* A part of a file, read by one of several threads, keeps where blocks begin; delimited_chunks.c puts the parts together. */
     bool part;
-    lb_buf starts;      /* of survey_start */
-    uint64_t state_row; /* row of `state`; UINT64_MAX: none */
+    bool loose;    /* its first row is not known yet: rows count from there, and no blocks begin */
+    lb_buf starts; /* of survey_start */
 } survey;
 
 void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena);
@@ -87,8 +95,8 @@ void survey_free(survey *s);
 /* Columns up to `width`. */
 lb_status survey_widen(survey *s, size_t width, lb_error *err);
 
-/* Take in records from the place of the record reader on, as many as can be within the block. */
-lb_status survey_many(survey *s, lb_error *err);
+/* Take in records from the place of the record reader on, up to `most`, as many as can be within the block. */
+lb_status survey_many(survey *s, uint64_t most, lb_error *err);
 
 /* Take in the record just read. */
 lb_status survey_record(survey *s, lb_error *err);
@@ -108,7 +116,11 @@ void survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size);
 void survey_count_nulls(survey *s);
 
 /* Where a block begins, at every so many rows: keep what the columns have seen, for delim_extend. */
+bool survey_state_due(const survey *s, uint64_t row);
 lb_status survey_take_state(survey *s, uint64_t row, lb_error *err);
+
+/* Take the state that is owed, if one is: reads its rows again (delimited_chunks.c). */
+lb_status survey_pay_state(survey *s, lb_error *err);
 
 /* Bounds of a declared column. */
 void survey_merge_bounds(const delim_target *t, survey_bounds *b, const survey_bounds *other);
