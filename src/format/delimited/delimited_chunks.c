@@ -6,8 +6,12 @@
 #include "format/delimited/delimited_survey.h"
 #include "format/portions.h"
 
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define CHUNK_COLUMN ((size_t)16 << 10)
+#define CHUNK_MOST ((size_t)4 << 20)
 #define CHUNK_PIECE ((size_t)256 << 10)
-#define CHUNK_TAIL ((size_t)64 << 10) /* bytes behind a part that are read for its last record, at first */
+#define CHUNK_TAIL ((size_t)4 << 10) /* bytes behind a part that are read for its last record, at first */
+#define CHUNK_LONG_TAIL ((size_t)64 << 10)
 #define CHUNK_GUESS_RECORDS 64
 #define CHUNK_MARK_ROWS 1024
 
@@ -247,7 +251,8 @@ static bool chunk_walk_inside(const survey *s, lb_portion *p, size_t *checked)
 static bool chunk_walk_last(const survey *s, lb_portion *p)
 {
     const delim_scanner *scan = &((chunk *)p->own)->survey.records.scan;
-    const size_t tail = LB_MIN(CHUNK_TAIL, p->size);
+    const size_t usual = (size_t)LB_MIN(2 * (uint64_t)p->size / (p->rows + 1), CHUNK_LONG_TAIL),
+                 tail = LB_MIN(LB_MAX(usual, CHUNK_TAIL), p->size);
     const uint64_t rows = p->rows, left = p->store->size - p->at;
 
     for (size_t more = tail; more < p->size + tail && p->rows == rows; more *= 2) {
@@ -550,6 +555,14 @@ lb_status survey_pay_state(survey *s, lb_error *err)
 
 /* ---------------------------------------------------------------- beginning and ending */
 
+/* What columns cost a part does not depend on its size. */
+static size_t chunk_bytes(const survey *s)
+{
+    if (s->options->part != 0 || s->structure_only)
+        return s->options->part;
+    return LB_MIN(LB_MAX(s->width * CHUNK_COLUMN, CHUNK_BYTES), CHUNK_MOST);
+}
+
 static lb_status chunk_open(void *user, lb_portion *p, lb_error *err)
 {
     const survey *s = user;
@@ -594,7 +607,7 @@ lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
     delim_records_place(&s->records, &place.offset, &place.line);
     place.after = delim_records_marked(&s->records);
     const uint64_t offset = place.offset;
-    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, s->options->part, &place, odd, err));
+    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, chunk_bytes(s), &place, odd, err));
     if (place.offset == offset)
         return LB_OK;
     /* The record reader goes on where the parts end. */
