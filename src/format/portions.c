@@ -8,9 +8,11 @@
 #define PARTS_BYTES ((size_t)1 << 20) /* what a processor's own cache holds */
 #define PARTS_READ ((size_t)256 << 10)
 #define PARTS_PAGE ((size_t)4096)
-#define PARTS_A_THREAD 2 /* parts at hand for every thread, and one more */
+#define PARTS_BETWEEN \
+    4 /* parts at hand: one for each thread, one more, and another for every so many: few stay in caches */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
-#define PARTS_OF_LEFT 4 /* all of them may take one part in so many of the memory that is left */
+#define PARTS_OF_LEFT \
+    4 /* for few lie in the caches. All of them may take one part in so many of the memory that is left */
 
 typedef enum part_state {
     PART_FREE,
@@ -336,7 +338,7 @@ static void parts_work(lb_crew *crew, void *user)
 static size_t parts_held(const parts *all)
 {
     const lb_budget *budget = &all->cx->budget;
-    const uint64_t wanted = LB_MIN((uint64_t)all->cx->threads * PARTS_A_THREAD + 1, all->count),
+    const uint64_t threads = all->cx->threads, wanted = LB_MIN(threads + threads / PARTS_BETWEEN + 1, all->count),
                    /* A record may go on behind its part, and what a format keeps of a part counts, too. */
         each = 2 * LB_MIN(all->size, UINT64_MAX / 4) + PARTS_BESIDE,
                    left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);

@@ -33,7 +33,7 @@ typedef struct lb_portion {
      * the store, room for so many of them. The kernel copies a third as fast into a place a few bytes further on in its page. */
     uint8_t *buffer, *data;
     size_t room;
-    void *own;     /* the format's */
+    void *own; /* the format's */
 
     /* Positions count from `at`. */
     size_t from;                    /* where the first record begins */

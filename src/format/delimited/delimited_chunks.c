@@ -10,7 +10,7 @@
 #define CHUNK_COLUMN ((size_t)16 << 10)
 #define CHUNK_MOST ((size_t)4 << 20)
 #define CHUNK_PIECE ((size_t)256 << 10)
-#define CHUNK_TAIL ((size_t)4 << 10) /* bytes behind a part that are read for its last record, at first */
+#define CHUNK_TAIL ((size_t)4 << 10) /* so many bytes more than a record usually has are read behind a part at first */
 #define CHUNK_LONG_TAIL ((size_t)64 << 10)
 #define CHUNK_GUESS_RECORDS 64
 #define CHUNK_MARK_ROWS 1024
@@ -251,8 +251,8 @@ static bool chunk_walk_inside(const survey *s, lb_portion *p, size_t *checked)
 static bool chunk_walk_last(const survey *s, lb_portion *p)
 {
     const delim_scanner *scan = &((chunk *)p->own)->survey.records.scan;
-    const size_t usual = (size_t)LB_MIN(2 * (uint64_t)p->size / (p->rows + 1), CHUNK_LONG_TAIL),
-                 tail = LB_MIN(LB_MAX(usual, CHUNK_TAIL), p->size);
+    const size_t usual = (size_t)LB_MIN(p->size / (p->rows + 1), CHUNK_LONG_TAIL),
+                 tail = LB_MIN(usual + CHUNK_TAIL, p->size);
     const uint64_t rows = p->rows, left = p->store->size - p->at;
 
     for (size_t more = tail; more < p->size + tail && p->rows == rows; more *= 2) {
