@@ -227,6 +227,8 @@ static bool chunk_walk_window(const survey *s, lb_portion *p, size_t size, size_
 /* Text is valid up to *checked, and now up to `size` but for a character that may be cut there. */
 static bool chunk_check_text(const lb_portion *p, size_t *checked, size_t size)
 {
+    if (size <= *checked)
+        return true;
     *checked += lb_utf8_valid_prefix(lb_portion_data(p) + *checked, size - *checked);
     return size - *checked <= lb_utf8_cut_tail(lb_portion_data(p) + *checked, size - *checked);
 }
@@ -238,7 +240,7 @@ static bool chunk_walk_inside(const survey *s, lb_portion *p, size_t *checked)
 
     for (size_t from = p->from;; from = scan->after) {
         const size_t size = LB_MIN(p->filled, p->size);
-        if (!chunk_walk_window(s, p, size, from, UINT64_MAX) || !chunk_check_text(p, checked, size))
+        if (!chunk_check_text(p, checked, size) || !chunk_walk_window(s, p, size, from, UINT64_MAX))
             return false;
         if (size == p->size)
             return true;
@@ -248,7 +250,7 @@ static bool chunk_walk_inside(const survey *s, lb_portion *p, size_t *checked)
 }
 
 /* The record that begins in the part and ends behind it; as much again as the part is read for it. */
-static bool chunk_walk_last(const survey *s, lb_portion *p)
+static bool chunk_walk_last(const survey *s, lb_portion *p, size_t *checked)
 {
     const delim_scanner *scan = &((chunk *)p->own)->survey.records.scan;
     const size_t usual = (size_t)LB_MIN(p->size / (p->rows + 1), CHUNK_LONG_TAIL),
@@ -258,7 +260,7 @@ static bool chunk_walk_last(const survey *s, lb_portion *p)
     for (size_t more = tail; more < p->size + tail && p->rows == rows; more *= 2) {
         if (!lb_portion_fill(p, (size_t)LB_MIN((uint64_t)(p->size + more), left)))
             return false;
-        if (!chunk_walk_window(s, p, p->filled, scan->after, 1))
+        if (!chunk_check_text(p, checked, p->filled) || !chunk_walk_window(s, p, p->filled, scan->after, 1))
             return false;
     }
     return p->rows != rows;
@@ -286,9 +288,9 @@ static bool chunk_walk_all(const survey *s, lb_portion *p)
         return false;
     /* More than one where the part ends within what may be a delimiter: the window was not decided up to there. */
     while (lb_portion_pass_breaks(p, scan->after, p->size) != LB_PORTION_UNKNOWN)
-        if (!chunk_walk_last(s, p))
+        if (!chunk_walk_last(s, p, &checked))
             return false;
-    return chunk_walk_blank(p, scan) && chunk_check_text(p, &checked, p->to) && checked == p->to;
+    return chunk_walk_blank(p, scan) && chunk_check_text(p, &checked, p->to) && checked >= p->to;
 }
 
 static bool chunk_walk(void *user, lb_portion *p)
