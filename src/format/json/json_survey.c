@@ -104,11 +104,17 @@ static bool survey_keeps_state(const survey *s)
     return s->options->keep_state && s->options->stats != LB_STATS_BLOCKS;
 }
 
+bool js_survey_state_due(const survey *s, uint64_t row)
+{
+    return survey_keeps_state(s) && row % survey_state_rows(s) == 0;
+}
+
 lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err)
 {
-    if (!survey_keeps_state(s) || row % survey_state_rows(s) != 0)
+    if (!js_survey_state_due(s, row))
         return LB_OK;
     s->state_row = row;
+    s->owed.any = false;
     s->state.size = s->state_more.size = 0;
     return lb_seen_put(s->seen, &s->state, err);
 }
@@ -167,7 +173,7 @@ static lb_status survey_values(survey *s, lb_error *err)
 
 lb_status js_survey_record(survey *s, lb_error *err)
 {
-    if (s->rows % s->options->stride == 0)
+    if (!s->loose && s->rows % s->options->stride == 0)
         LB_TRY(survey_open_block(s, err));
     if (!s->options->rows_only)
         LB_TRY(survey_values(s, err));
@@ -245,6 +251,7 @@ static lb_status survey_rows(survey *s, lb_error *err)
         }
     }
     survey_keep_torn(s);
+    LB_TRY(js_survey_pay_state(s, err));
     return survey_close_block(s, s->rows, js_records_marked(&s->records), err);
 }
 
