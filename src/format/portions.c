@@ -2,12 +2,14 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/pool.h"
 
 #define PARTS_BYTES ((size_t)1 << 20) /* what a processor's own cache holds */
 #define PARTS_READ ((size_t)256 << 10)
 #define PARTS_PAGE ((size_t)4096)
+#define PARTS_HUGE ((size_t)2 << 20)
 #define PARTS_BETWEEN \
     4 /* parts at hand: one for each thread, one more, and another for every so many: few stay in caches */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
@@ -57,9 +59,26 @@ static parts_slot *parts_at(parts *all, uint64_t index)
 
 /* ---------------------------------------------------------------- a part's bytes */
 
+/* A large one is a whole number of large pages: each page that is touched first costs as much as reading some KiB. */
 static uint64_t part_buffer_bytes(size_t room)
 {
-    return 2 * PARTS_PAGE + (uint64_t)room + LB_TEXT_PADDING;
+    const uint64_t bytes = 2 * PARTS_PAGE + (uint64_t)room + LB_TEXT_PADDING;
+
+    return bytes < PARTS_HUGE / 2 ? bytes : (bytes + PARTS_HUGE - 1) / PARTS_HUGE * PARTS_HUGE;
+}
+
+static uint8_t *part_new_buffer(size_t size)
+{
+    const bool large = size >= PARTS_HUGE;
+    void *buffer;
+
+    if (posix_memalign(&buffer, large ? PARTS_HUGE : PARTS_PAGE, size) != 0)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    if (large)
+        (void)madvise(buffer, size, MADV_HUGEPAGE);
+#endif
+    return buffer;
 }
 
 /* Room for `size` bytes; what was read stays. A page is before them, for the byte of lead. */
@@ -73,13 +92,13 @@ static bool part_make_room(lb_portion *p, size_t size)
     const size_t room = LB_MAX(size, LB_MIN(p->room + p->room / 2, SIZE_MAX / 8));
     if (room > SIZE_MAX / 4 || !lb_budget_take(budget, part_buffer_bytes(room)))
         return false;
-    void *buffer;
-    if (posix_memalign(&buffer, PARTS_PAGE, (size_t)part_buffer_bytes(room)) != 0) {
+    uint8_t *buffer = part_new_buffer((size_t)part_buffer_bytes(room));
+    if (buffer == NULL) {
         lb_budget_give(budget, part_buffer_bytes(room));
         return false;
     }
     if (p->buffer != NULL) {
-        memcpy((uint8_t *)buffer + into - 1, p->data - 1, 1 + p->filled);
+        memcpy(buffer + into - 1, p->data - 1, 1 + p->filled);
         lb_budget_give(budget, part_buffer_bytes(p->room));
         free(p->buffer);
     }
