@@ -36,6 +36,7 @@ typedef struct parts {
     lb_store *store;
     const lb_portions_work *work;
     void *user;
+    const lb_tapped *tapped;
     pthread_mutex_t lock;
     pthread_cond_t turn;
     parts_slot *slots;
@@ -108,6 +109,25 @@ static bool part_make_room(lb_portion *p, size_t size)
     return true;
 }
 
+/* Take sums of what was read, while it is near the processor. */
+static void part_sum(lb_portion *p)
+{
+    const size_t filled = LB_MIN(p->filled, p->size);
+
+    while (p->summing && p->summed < filled) {
+        const uint64_t left = p->sums->range - p->summed % p->sums->range;
+        const size_t n = (size_t)LB_MIN(left, (uint64_t)(filled - p->summed));
+        uint8_t out[LB_SUM_MOST];
+        p->sums->add(p->sum, p->data + p->summed, n);
+        p->summed += n;
+        if (n != left)
+            continue;
+        p->sums->take(p->sum, out);
+        p->sums->begin(p->sum);
+        p->summing = lb_buf_append(&p->taken, out, p->sums->size, NULL) == LB_OK;
+    }
+}
+
 bool lb_portion_fill(lb_portion *p, size_t size)
 {
     if (!part_make_room(p, size))
@@ -118,10 +138,50 @@ bool lb_portion_fill(lb_portion *p, size_t size)
             lb_store_read(p->store, p->at + p->filled, p->data + p->filled, want, &got, NULL) != LB_OK || got == 0)
             return false;
         p->filled += got;
+        part_sum(p);
     }
     memset(p->data + p->filled, 0, LB_TEXT_PADDING);
     return true;
 }
+
+/* ---------------------------------------------------------------- the tap */
+
+void lb_tapped_give(lb_tapped *t, uint64_t at, const uint8_t *bytes, size_t size)
+{
+    const uint64_t end = at + size;
+
+    if (t->tap == NULL || end <= t->to)
+        return;
+    const size_t had = t->to > at ? (size_t)(t->to - at) : 0;
+    t->to = end;
+    t->tap(t->user, bytes + had, size - had);
+}
+
+void lb_tapped_give_part(lb_tapped *t, const lb_portion *p)
+{
+    if (!p->summing || p->summed != p->size || t->to != p->at) {
+        lb_tapped_give(t, p->at, lb_portion_data(p), p->size);
+        return;
+    }
+    t->to += p->size;
+    t->sums->give(t->user, lb_portion_data(p), p->size, p->taken.data);
+}
+
+lb_status lb_tapped_give_store(lb_tapped *t, lb_store *store, uint64_t to, lb_error *err)
+{
+    uint8_t bytes[4096];
+    size_t got;
+
+    while (t->tap != NULL && t->to < to) {
+        LB_TRY(lb_store_read(store, t->to, bytes, (size_t)LB_MIN(to - t->to, (uint64_t)sizeof bytes), &got, err));
+        if (got == 0)
+            break;
+        lb_tapped_give(t, t->to, bytes, got);
+    }
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- places in a part */
 
 uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to)
 {
@@ -146,7 +206,11 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
 
     p->at = index == 0 ? all->at : (all->first + index) * all->size;
     p->size = (size_t)((all->first + index + 1) * all->size - p->at);
-    p->filled = 0;
+    p->filled = p->summed = 0;
+    p->taken.size = 0;
+    p->summing = p->sum != NULL && p->at % p->sums->range == 0 && p->size % p->sums->range == 0;
+    if (p->summing)
+        p->sums->begin(p->sum);
     slot->odd = false;
     if (!part_make_room(p, p->size + LB_MIN(p->size, PARTS_READ)))
         return false;
@@ -370,10 +434,13 @@ static lb_status parts_open(parts *all, lb_error *err)
     all->slots = calloc(all->n_slots, sizeof *all->slots);
     if (all->slots == NULL)
         return lb_fail_nomem(err);
-    for (; all->n_open < all->n_slots; all->n_open++) {
-        lb_portion *p = &all->slots[all->n_open].part;
+    while (all->n_open < all->n_slots) {
+        lb_portion *p = &all->slots[all->n_open++].part;
         p->store = all->store;
         p->cx = all->cx;
+        p->sums = all->tapped->tap == NULL ? NULL : all->tapped->sums;
+        p->sum = p->sums == NULL ? NULL : p->sums->open(all->tapped->user);
+        lb_buf_init(&p->taken, &all->cx->budget);
         LB_TRY(all->work->open(all->user, p, err));
     }
     return LB_OK;
@@ -386,18 +453,22 @@ static void parts_close(parts *all)
         if (p->buffer != NULL)
             lb_budget_give(&all->cx->budget, part_buffer_bytes(p->room));
         free(p->buffer);
+        lb_buf_free(&p->taken);
+        if (p->sum != NULL)
+            p->sums->close(p->sum);
         all->work->close(all->user, p);
     }
     free(all->slots);
 }
 
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
-                           lb_portions_place *place, bool *odd, lb_error *err)
+                           const lb_tapped *tapped, lb_portions_place *place, bool *odd, lb_error *err)
 {
     parts all = { .cx = cx,
                   .store = store,
                   .work = work,
                   .user = user,
+                  .tapped = tapped,
                   .at = place->offset,
                   .size = part_bytes != 0 ? part_bytes : PARTS_BYTES,
                   .stop = UINT64_MAX,

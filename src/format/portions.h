@@ -15,7 +15,9 @@
 #ifndef LB_FORMAT_PORTIONS_H
 #define LB_FORMAT_PORTIONS_H
 
+#include "base/buf.h"
 #include "base/context.h"
+#include "format/sums.h"
 #include "io/store.h"
 #include "io/text.h"
 
@@ -33,6 +35,13 @@ typedef struct lb_portion {
      * the store, room for so many of them. The kernel copies a third as fast into a place a few bytes further on in its page. */
     uint8_t *buffer, *data;
     size_t room;
+
+    /* Private: sums of the part's ranges, where it has whole ones. */
+    const lb_sums *sums;
+    void *sum; /* takes them; NULL: no sums */
+    bool summing;
+    size_t summed; /* bytes of which sums were taken */
+    lb_buf taken;
     void *own; /* the format's */
 
     /* Positions count from `at`. */
@@ -57,6 +66,20 @@ uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to);
 
 /* `at`, or the first byte behind it that ends no line; LB_PORTION_UNKNOWN: none before `size`. */
 size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size);
+
+/* A tap that is to have all bytes of the file, each once and in order: `to` is what it has had. */
+typedef struct lb_tapped {
+    lb_tap_fn tap;       /* NULL: none */
+    const lb_sums *sums; /* may be NULL */
+    void *user;
+    uint64_t to;
+} lb_tapped;
+
+/* Give it bytes that begin at `at`, less those that it has had; the part's `size` bytes, with sums where there are any; or what the
+ * store has before `to`. Errors: those of the store. */
+void lb_tapped_give(lb_tapped *t, uint64_t at, const uint8_t *bytes, size_t size);
+void lb_tapped_give_part(lb_tapped *t, const lb_portion *p);
+lb_status lb_tapped_give_store(lb_tapped *t, lb_store *store, uint64_t to, lb_error *err);
 
 /* What a format does. All but `join` are called by several threads at once, each with another part. */
 typedef struct lb_portions_work {
@@ -89,6 +112,6 @@ typedef struct lb_portions_place {
  * parts are left, or two are too large for a fourth of the memory that is left. `part_bytes`: size of a part, 0: 1 MiB. *odd:
  * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`. */
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
-                           lb_portions_place *place, bool *odd, lb_error *err);
+                           const lb_tapped *tapped, lb_portions_place *place, bool *odd, lb_error *err);
 
 #endif

@@ -482,8 +482,7 @@ static lb_status chunk_join(void *user, lb_portion *p, uint64_t after, lb_error 
     survey *s = user;
     const survey *part = &((chunk *)p->own)->survey;
 
-    /* Also the end of the last record, which lies behind the part: who reads on begins there. */
-    survey_give_tap(s, p->at, lb_portion_data(p), p->to);
+    lb_tapped_give_part(&s->tapped, p);
     if (p->rows == 0)
         return LB_OK;
     LB_TRY(chunk_join_starts(s, p, after, err));
@@ -609,10 +608,11 @@ lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
     delim_records_place(&s->records, &place.offset, &place.line);
     place.after = delim_records_marked(&s->records);
     const uint64_t offset = place.offset;
-    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, chunk_bytes(s), &place, odd, err));
+    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, chunk_bytes(s), &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;
-    /* The record reader goes on where the parts end. */
+    /* The record reader goes on where the parts end, and the last record of theirs. */
+    LB_TRY(lb_tapped_give_store(&s->tapped, s->r->store, place.offset, err));
     delim_records_close(&s->records);
     LB_TRY(survey_open_records(s, place.offset, place.line, err));
     s->records.mark_offset = place.after;

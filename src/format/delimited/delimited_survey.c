@@ -476,24 +476,13 @@ static lb_status survey_rows(survey *s, lb_error *err)
 
 /* ---------------------------------------------------------------- the tap, and opening */
 
-void survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size)
-{
-    uint64_t end = at + size;
-
-    if (s->options->tap == NULL || end <= s->tapped_to)
-        return;
-    size_t had = s->tapped_to > at ? (size_t)(s->tapped_to - at) : 0;
-    s->tapped_to = end;
-    s->options->tap(s->options->tap_user, bytes + had, size - had);
-}
-
 static void survey_tap(void *user, const uint8_t *bytes, size_t size)
 {
     survey *s = user;
     uint64_t at = s->tap_at;
 
     s->tap_at += size;
-    survey_give_tap(s, at, bytes, size);
+    lb_tapped_give(&s->tapped, at, bytes, size);
 }
 
 lb_status survey_open_records(survey *s, uint64_t offset, uint64_t line, lb_error *err)
@@ -514,6 +503,7 @@ void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_
     lb_budget *budget = &r->cx->budget;
 
     *s = (survey){ .r = r, .options = options, .arena = arena };
+    s->tapped = (lb_tapped){ .tap = options->tap, .sums = options->sums, .user = options->tap_user };
     lb_buf_init(&s->scratch, budget);
     lb_buf_init(&s->column_bytes, budget);
     lb_buf_init(&s->open_bytes, budget);

@@ -3,6 +3,7 @@
 #define LB_FORMAT_DELIMITED_SURVEY_H
 
 #include "format/delimited/delimited.h"
+#include "format/portions.h"
 
 /* Bounds of values read as a declared type. */
 typedef struct survey_bounds {
@@ -80,8 +81,8 @@ typedef struct survey {
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
-    uint64_t tap_at;    /* offset of the next bytes that come from the text */
-    uint64_t tapped_to; /* those before it were given */
+    uint64_t tap_at; /* offset of the next bytes that come from the text */
+    lb_tapped tapped;
 
     /* A part of a file, read by one of several threads, keeps where blocks begin; delimited_chunks.c puts the parts together. */
     bool part;
@@ -127,9 +128,6 @@ void survey_merge_bounds(const delim_target *t, survey_bounds *b, const survey_b
 
 /* Make the entry of what was seen (delimited_result.c). */
 lb_status survey_result(survey *s, lb_entry *out, lb_error *err);
-
-/* Give the tap bytes of the store that begin at `at`, less those that it has had. */
-void survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size);
 
 /* Open the record reader at an offset, behind which the tap gets what it has not had. */
 lb_status survey_open_records(survey *s, uint64_t offset, uint64_t line, lb_error *err);

@@ -401,7 +401,7 @@ static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error 
     survey_start *starts = (survey_start *)(void *)part->starts.data;
     lb_cursor open;
 
-    js_survey_give_tap(s, p->at, lb_portion_data(p), LB_MAX(p->size, p->to));
+    lb_tapped_give_part(&s->tapped, p);
     if (p->rows == 0)
         return LB_OK;
     lb_cursor_init(&open, part->closed.data, part->closed.size, 0);
@@ -483,10 +483,11 @@ lb_status js_survey_parts(survey *s, bool *odd, lb_error *err)
     js_records_place(&s->records, &place.offset, &place.line);
     place.after = js_records_marked(&s->records);
     const uint64_t offset = place.offset;
-    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, &f, s->options->part, &place, odd, err));
+    LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, &f, s->options->part, &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;
-    /* The record reader goes on where the parts end. */
+    /* The record reader goes on where the parts end, and the last record of theirs. */
+    LB_TRY(lb_tapped_give_store(&s->tapped, s->r->store, place.offset, err));
     js_records_close(&s->records);
     LB_TRY(js_survey_open_records(s, f.layout, place.offset, place.line, err));
     s->records.mark_offset = place.after;

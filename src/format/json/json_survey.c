@@ -257,24 +257,13 @@ static lb_status survey_rows(survey *s, lb_error *err)
 
 /* ---------------------------------------------------------------- the tap, and opening */
 
-void js_survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size)
-{
-    uint64_t end = at + size;
-
-    if (s->options->tap == NULL || end <= s->tapped_to)
-        return;
-    size_t had = s->tapped_to > at ? (size_t)(s->tapped_to - at) : 0;
-    s->tapped_to = end;
-    s->options->tap(s->options->tap_user, bytes + had, size - had);
-}
-
 static void survey_tap(void *user, const uint8_t *bytes, size_t size)
 {
     survey *s = user;
     uint64_t at = s->tap_at;
 
     s->tap_at += size;
-    js_survey_give_tap(s, at, bytes, size);
+    lb_tapped_give(&s->tapped, at, bytes, size);
 }
 
 lb_status js_survey_open_records(survey *s, lb_json_layout layout, uint64_t offset, uint64_t line, lb_error *err)
@@ -296,6 +285,7 @@ lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *opti
     lb_budget *budget = &r->cx->budget;
 
     *s = (survey){ .r = r, .options = options, .arena = arena, .state_row = UINT64_MAX };
+    s->tapped = (lb_tapped){ .tap = options->tap, .sums = options->sums, .user = options->tap_user };
     lb_arena_init(&s->nodes, budget);
     lb_arena_init(&s->open_nodes, budget);
     s->taker = (js_taker){ .text = r->text, .careful = careful, .maps = (const char *const *)r->maps };
@@ -360,7 +350,7 @@ lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
     for (;;) {
         lb_error failure = LB_ERROR_INIT;
         lb_status status = js_survey_begin(&s, r, options, arena, careful, &failure);
-        s.tapped_to = tapped_to;
+        s.tapped.to = tapped_to;
         if (status == LB_OK)
             status = survey_once(&s, may_array, &failure);
         const bool arrays = status == LB_CORRUPT && s.records.arrays, again = arrays || s.taker.equal_keys;
@@ -368,7 +358,7 @@ lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
             *err = failure;
         may_array &= !arrays;
         careful |= s.taker.equal_keys;
-        tapped_to = s.tapped_to;
+        tapped_to = s.tapped.to;
         if (!again)
             status = survey_end(&s, status, out, err);
         js_survey_free(&s);

@@ -3,6 +3,7 @@
 #define LB_FORMAT_JSON_SURVEY_H
 
 #include "format/json/json_rows.h"
+#include "format/portions.h"
 
 /* Where a block begins. */
 typedef struct survey_start {
@@ -46,8 +47,8 @@ typedef struct survey {
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
-    uint64_t tap_at;    /* offset of the next bytes that come from the text */
-    uint64_t tapped_to; /* those before it were given */
+    uint64_t tap_at; /* offset of the next bytes that come from the text */
+    lb_tapped tapped;
 
     bool torn; /* the file ends inside a record */
     uint64_t torn_row, torn_line, torn_byte;
@@ -76,7 +77,6 @@ bool js_survey_state_due(const survey *s, uint64_t row);
 lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err);
 /* Take in what the state lacks: reads those rows again (json_parts.c). */
 lb_status js_survey_pay_state(survey *s, lb_error *err);
-void js_survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size);
 lb_status js_survey_open_records(survey *s, lb_json_layout layout, uint64_t offset, uint64_t line, lb_error *err);
 
 /* Make the entry of what was seen (json_result.c). */
