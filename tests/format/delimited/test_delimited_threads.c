@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "format/checked_sums.h"
 #include "format/delimited/delimited.h"
 #include "format/delimited/delimited_handlers.h"
 
@@ -148,9 +149,22 @@ static void tap(void *user, const uint8_t *bytes, size_t size)
     assert_int_equal(lb_buf_append(&s->tapped, bytes, size, NULL), LB_OK);
 }
 
+static uint64_t summed; /* bytes that came with sums */
+
+static void give(void *user, const uint8_t *bytes, size_t size, const uint8_t *sums)
+{
+    const surveyed *s = user;
+
+    assert_int_equal(s->tapped.size % CHECKED_RANGE, 0);
+    assert_true(checked_right(bytes, size, sums));
+    summed += size;
+    tap(user, bytes, size);
+}
+
 static void survey(lb_store *store, unsigned threads, const lb_read_options *o, lb_survey_options how, surveyed *out)
 {
     const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
+    const lb_sums sums = checked_sums(give);
     lb_context *cx;
     lb_reader *reader;
 
@@ -159,6 +173,7 @@ static void survey(lb_store *store, unsigned threads, const lb_read_options *o, 
     lb_buf_init(&out->tapped, NULL);
     how.tap = tap;
     how.tap_user = out;
+    how.sums = random_below(2) == 0 ? &sums : NULL;
     assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
     assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, o, NULL, &reader, &out->err), LB_OK);
     out->status = lb_format_csv.survey(reader, &how, &out->arena, &out->entry, &out->err);
@@ -286,6 +301,7 @@ static void threads_random_files(void **state)
     (void)state;
     for (int i = 0; i < FILES; i++)
         check_file(text, random_file(text));
+    assert_true(summed > 100000);
 }
 
 /* Texts that lead the first guess astray: records are longer than parts, lines in quotes look like records. */
