@@ -12,7 +12,8 @@
 #define CHUNK_PIECE ((size_t)256 << 10)
 #define CHUNK_TAIL ((size_t)4 << 10) /* so many bytes more than a record usually has are read behind a part at first */
 #define CHUNK_LONG_TAIL ((size_t)64 << 10)
-#define CHUNK_GUESS_RECORDS 64
+#define CHUNK_GUESS_RECORDS 64 /* that are looked at, if the first few do not tell */
+#define CHUNK_GUESS_FEW 8
 #define CHUNK_MARK_ROWS 1024
 
 /* Where a record begins and where the one before it ends, so many rows and lines behind the beginning of the part's records. */
@@ -30,7 +31,7 @@ typedef struct chunk {
 /* ---------------------------------------------------------------- guessing */
 
 /* What speaks against records that begin at `from`: fields that a writer would not have written so, records of another width. */
-static size_t chunk_objections(const survey *s, const lb_portion *p, size_t from, size_t size)
+static size_t chunk_objections(const survey *s, const lb_portion *p, size_t from, size_t size, unsigned records)
 {
     const int quote = s->r->dialect.quote;
     delim_scanner scan;
@@ -39,7 +40,7 @@ static size_t chunk_objections(const survey *s, const lb_portion *p, size_t from
 
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
     delim_window(&scan, lb_portion_data(p), size, false, from);
-    for (unsigned n = 0; n < CHUNK_GUESS_RECORDS; n++) {
+    for (unsigned n = 0; n < records; n++) {
         if (delim_next(&scan, &step, NULL) != LB_OK || step != DELIM_RECORD)
             break;
         objections += scan.n_fields != s->width && !(s->r->dialect.ragged_null && scan.n_fields < s->width);
@@ -71,6 +72,17 @@ static size_t chunk_first(const survey *s, const lb_portion *p, size_t size, boo
     return first;
 }
 
+/* Does less speak against records that begin at one place than at another? */
+static bool chunk_likelier(const survey *s, const lb_portion *p, size_t one, size_t other, size_t size)
+{
+    for (unsigned records = CHUNK_GUESS_FEW;; records = CHUNK_GUESS_RECORDS) {
+        const size_t against = chunk_objections(s, p, one, size, records),
+                     otherwise = chunk_objections(s, p, other, size, records);
+        if (against != otherwise || records == CHUNK_GUESS_RECORDS)
+            return against < otherwise;
+    }
+}
+
 /* Where the part's first record is likely to begin. */
 static size_t chunk_guess(void *user, const lb_portion *p)
 {
@@ -85,7 +97,7 @@ static size_t chunk_guess(void *user, const lb_portion *p)
             return LB_PORTION_UNKNOWN;
         return outside == LB_PORTION_UNKNOWN ? inside : outside;
     }
-    return chunk_objections(s, p, inside, size) < chunk_objections(s, p, outside, size) ? inside : outside;
+    return chunk_likelier(s, p, inside, outside, size) ? inside : outside;
 }
 
 /* ---------------------------------------------------------------- walking */
