@@ -12,6 +12,7 @@
 #define PARTS_HUGE ((size_t)2 << 20)
 #define PARTS_BETWEEN \
     4 /* parts at hand: one for each thread, one more, and another for every so many: few stay in caches */
+#define PARTS_DOUBTED 8 /* guesses of so many parts behind one that was wrong are not relied on */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
 #define PARTS_OF_LEFT \
     4 /* for few lie in the caches. All of them may take one part in so many of the memory that is left */
@@ -47,6 +48,7 @@ typedef struct parts {
     uint64_t begun, placed, joined; /* so many parts were */
     uint64_t stop;                  /* no part from here on is wanted */
     bool joining;
+    unsigned doubted; /* so many parts from `begun` on */
     lb_status status; /* of what no other way of reading would mend */
     lb_error error;
     lb_portions_place behind; /* the parts that were placed */
@@ -282,6 +284,8 @@ static void parts_place_all(parts *all)
             return;
         if (!parts_place(all, slot)) {
             slot->state = PART_AGAIN;
+            slot->part.certain = false;
+            all->doubted = PARTS_DOUBTED;
             return;
         }
         if (slot->odd) {
@@ -388,6 +392,8 @@ static bool parts_try_walk(parts *all)
         return false;
     all->begun++;
     slot->state = PART_AT_WORK;
+    slot->part.certain = all->doubted == 0;
+    all->doubted -= all->doubted != 0;
     PARTS_UNLOCKED(all, good = part_begin(all, slot, index));
     if (!good) {
         all->stop = LB_MIN(all->stop, index);

@@ -9,6 +9,9 @@
  *   3. values    The values of the part are taken in, by any thread.
  *   4. joining   In order again, what was taken in is put together.
  *
+ * Guesses are seldom wrong, so values are taken in while records are walked; but not where a guess was wrong a few parts before, and
+ * not when a part is walked again, which is what the parts behind it wait for.
+ *
  * So a wrong guess costs time and nothing else, and the outcome is that of reading record by record. A part that holds
  * something odd (a record that does not fit, invalid text, a record that does not end) ends all this: the rows before it are
  * joined, and the rest is left to that way of reading, which has the words for it. So is what follows the last whole part. */
@@ -30,6 +33,7 @@ typedef struct lb_portion {
     lb_context *cx;
     uint64_t at;   /* offset in the store */
     size_t size;   /* records that begin in so many bytes are the part's */
+    bool certain;  /* 1 is likely to be done once: values may be taken in on the way, in step 1 instead of 3 */
     size_t filled; /* bytes read from `at` on; may pass `size`, for the last record goes on behind it */
     /* Private: a buffer that begins where pages do, the bytes in it as far behind that as they lie behind a page's beginning in
      * the store, room for so many of them. The kernel copies a third as fast into a place a few bytes further on in its page. */

@@ -121,9 +121,9 @@ static lb_status chunk_columns(const survey *s, survey *part, lb_error *err)
 }
 
 /* Are values taken in while the records are walked? Those of blocks only where it is known which rows they are. */
-static bool chunk_in_one(const survey *s)
+static bool chunk_in_one(const survey *s, const lb_portion *p)
 {
-    return !s->structure_only && s->options->stats != LB_STATS_BLOCKS;
+    return p->certain && !s->structure_only && s->options->stats != LB_STATS_BLOCKS;
 }
 
 static bool chunk_mark_due(const lb_portion *p)
@@ -233,7 +233,7 @@ static bool chunk_walk_window(const survey *s, lb_portion *p, size_t size, size_
     r->text.data = lb_portion_data(p);
     r->text.size = size;
     delim_window(&r->scan, lb_portion_data(p), size, false, from);
-    return chunk_in_one(s) ? chunk_take(s, p, &r->scan, most) : chunk_pass(s, p, &r->scan, most);
+    return chunk_in_one(s, p) ? chunk_take(s, p, &r->scan, most) : chunk_pass(s, p, &r->scan, most);
 }
 
 /* Text is valid up to *checked, and now up to `size` but for a character that may be cut there. */
@@ -312,7 +312,7 @@ static bool chunk_walk(void *user, lb_portion *p)
     survey *part = &c->survey;
 
     c->marks.size = 0;
-    part->loose = chunk_in_one(s);
+    part->loose = chunk_in_one(s, p);
     part->rows = part->single = 0;
     if (part->loose && chunk_columns(s, part, NULL) != LB_OK)
         return false;
@@ -415,7 +415,7 @@ static bool chunk_values(void *user, lb_portion *p)
     c->survey.starts.size = 0;
     if (p->rows == 0)
         return true;
-    if (s->structure_only || chunk_in_one(s))
+    if (s->structure_only || chunk_in_one(s, p))
         return chunk_find_starts(s, p, &ignored) == LB_OK;
     return chunk_take_in(s, p, &ignored) == LB_OK;
 }

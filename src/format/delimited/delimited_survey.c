@@ -286,10 +286,9 @@ static lb_status survey_open_block(survey *s, lb_error *err)
         survey_keep_bytes(&start, scan->data + scan->start, scan->size - scan->start);
     if (s->part) {
         LB_TRY(survey_put_open(s, err));
-        LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
-    } else {
-        LB_TRY(survey_begin_block(s, &start, err));
+        return lb_buf_append(&s->starts, &start, sizeof start, err);
     }
+    LB_TRY(survey_begin_block(s, &start, err));
     return survey_take_state(s, s->rows, err);
 }
 

@@ -34,9 +34,9 @@ typedef struct parts_own {
 } parts_own;
 
 /* Are values taken in while the records are walked? Those of blocks only where it is known which rows they are. */
-static bool parts_in_one(const survey *s)
+static bool parts_in_one(const survey *s, const lb_portion *p)
 {
-    return !s->options->rows_only && s->options->stats != LB_STATS_BLOCKS;
+    return p->certain && !s->options->rows_only && s->options->stats != LB_STATS_BLOCKS;
 }
 
 /* ---------------------------------------------------------------- walking */
@@ -222,7 +222,7 @@ static bool parts_walk(void *user, lb_portion *p)
     parts_walker k = { .f = f, .p = p, .w = &w, .checked = p->from };
 
     own->marks.size = 0;
-    if (!parts_in_one(f->s))
+    if (!parts_in_one(f->s, p))
         return parts_walk_all(&k);
     if (parts_begin(f, p, NULL) != LB_OK)
         return false;
@@ -333,7 +333,7 @@ static bool parts_values(void *user, lb_portion *p)
 
     if (p->rows == 0)
         return true;
-    if (parts_in_one(f->s))
+    if (parts_in_one(f->s, p))
         return parts_find_starts(f, p, &own->survey, &ignored) == LB_OK;
     lb_status status = parts_begin(f, p, &ignored);
     if (status == LB_OK)
@@ -361,18 +361,6 @@ static lb_status parts_owe_state(survey *s, const lb_portion *p, const survey *p
                              .offset = p->at + p->from,
                              .rows = s->state_row - p->first_row };
     return LB_OK;
-}
-
-/* The state in the part is of what it has seen itself: what was seen before it goes in at the end. */
-static lb_status parts_join_state(survey *s, const survey *part, lb_error *err)
-{
-    if (part->state_row == UINT64_MAX)
-        return LB_OK;
-    s->state_row = part->state_row;
-    s->owed.any = false;
-    s->state.size = s->state_more.size = 0;
-    LB_TRY(lb_seen_put(s->seen, &s->state, err));
-    return lb_buf_append(&s->state_more, part->state.data, part->state.size, err);
 }
 
 /* What js_survey_put_open put goes into what the open block has. */
@@ -412,7 +400,7 @@ static lb_status parts_join(void *user, lb_portion *p, uint64_t after, lb_error 
         LB_TRY(js_survey_begin_block(s, &starts[i], err));
         LB_TRY(parts_join_open(s, &open, err));
     }
-    LB_TRY(parts_in_one(s) ? parts_owe_state(s, p, part, err) : parts_join_state(s, part, err));
+    LB_TRY(parts_owe_state(s, p, part, err));
     LB_TRY(lb_seen_merge(s->seen, part->seen, &s->nodes, err));
     s->rows += p->rows;
     return LB_OK;

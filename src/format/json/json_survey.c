@@ -138,10 +138,9 @@ static lb_status survey_open_block(survey *s, lb_error *err)
     if (s->part) {
         LB_TRY(js_survey_put_open(s, err));
         LB_TRY(js_survey_open_nodes(s, err));
-        LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
-    } else {
-        LB_TRY(js_survey_begin_block(s, &start, err));
+        return lb_buf_append(&s->starts, &start, sizeof start, err);
     }
+    LB_TRY(js_survey_begin_block(s, &start, err));
     return js_survey_take_state(s, s->rows, err);
 }
 
