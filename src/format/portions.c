@@ -12,7 +12,7 @@
 #define PARTS_HUGE ((size_t)2 << 20)
 #define PARTS_BETWEEN \
     4 /* parts at hand: one for each thread, one more, and another for every so many: few stay in caches */
-#define PARTS_DOUBTED 8 /* guesses of so many parts behind one that was wrong are not relied on */
+#define PARTS_DOUBTED 15 /* guesses of so many parts are not relied on behind several that were wrong */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
 #define PARTS_OF_LEFT \
     4 /* for few lie in the caches. All of them may take one part in so many of the memory that is left */
@@ -48,7 +48,8 @@ typedef struct parts {
     uint64_t begun, placed, joined; /* so many parts were */
     uint64_t stop;                  /* no part from here on is wanted */
     bool joining;
-    unsigned doubted; /* so many parts from `begun` on */
+    unsigned doubted; /* so many parts from `begun` on, */
+    unsigned wrong;   /* for guesses went wrong of late */
     lb_status status; /* of what no other way of reading would mend */
     lb_error error;
     lb_portions_place behind; /* the parts that were placed */
@@ -285,7 +286,8 @@ static void parts_place_all(parts *all)
         if (!parts_place(all, slot)) {
             slot->state = PART_AGAIN;
             slot->part.certain = false;
-            all->doubted = PARTS_DOUBTED;
+            all->wrong = LB_MIN(2 * all->wrong + 1, (unsigned)PARTS_DOUBTED);
+            all->doubted = all->wrong;
             return;
         }
         if (slot->odd) {
@@ -295,6 +297,7 @@ static void parts_place_all(parts *all)
         all->behind.row += p->rows;
         all->behind.line = p->first_line + p->lines;
         all->behind.offset = p->at + p->to;
+        all->wrong -= all->wrong != 0 && all->doubted == 0;
         slot->state = PART_PLACED;
         all->placed++;
     }

@@ -55,6 +55,23 @@ static size_t chunk_objections(const survey *s, const lb_portion *p, size_t from
     return objections;
 }
 
+/* A part that begins inside quotes may begin between two that stand for one: then the second one is passed. By the byte behind all
+ * quotes in a row it can be told, for one of them closes the field where a delimiter or a line end follows. */
+static size_t chunk_pass_half(const survey *s, const lb_portion *p, size_t size)
+{
+    const uint8_t *data = lb_portion_data(p), quote = (uint8_t)s->r->dialect.quote;
+    size_t n = 0;
+
+    if (data[-1] != quote)
+        return 0;
+    while (n < size && data[n] == quote)
+        n++;
+    if (n == 0 || n == size)
+        return 0;
+    const bool closes = data[n] == '\n' || data[n] == '\r' || data[n] == s->r->dialect.delimiter[0];
+    return (n % 2 == 1) != closes ? 1 : 0;
+}
+
 /* Where the first record begins if the part begins inside quotes or outside; LB_PORTION_UNKNOWN: not in the bytes at hand. */
 static size_t chunk_first(const survey *s, const lb_portion *p, size_t size, bool quoted)
 {
@@ -65,7 +82,7 @@ static size_t chunk_first(const survey *s, const lb_portion *p, size_t size, boo
     if (!quoted && (before == '\n' || (before == '\r' && lb_portion_data(p)[0] != '\n')))
         return lb_portion_pass_breaks(p, 0, size);
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
-    delim_window(&scan, lb_portion_data(p), size, false, 0);
+    delim_window(&scan, lb_portion_data(p), size, false, quoted ? chunk_pass_half(s, p, size) : 0);
     if (delim_skip_open(&scan, quoted))
         first = lb_portion_pass_breaks(p, scan.start, size);
     delim_scanner_free(&scan);

@@ -41,11 +41,23 @@ static bool parts_in_one(const survey *s, const lb_portion *p)
 
 /* ---------------------------------------------------------------- walking */
 
+/* Does an element begin with the part, behind a comma? The guess looks for what is before that, too. */
+static bool parts_begins(const parts_file *f, const lb_portion *p, size_t size)
+{
+    const uint8_t *data = lb_portion_data(p);
+
+    return f->layout == LB_JSON_ELEMENTS && data[-1] == ',' && f->like_size != 0 && f->like_size <= size &&
+           memcmp(data, f->like, f->like_size) == 0;
+}
+
 static size_t parts_guess(void *user, const lb_portion *p)
 {
     const parts_file *f = user;
-    const size_t size = LB_MIN(p->filled, p->size),
-                 at = lb_json_guess(lb_portion_data(p) - 1, size + 1, f->layout, (lb_str){ f->like, f->like_size });
+    const size_t size = LB_MIN(p->filled, p->size);
+
+    if (parts_begins(f, p, size))
+        return 0;
+    const size_t at = lb_json_guess(lb_portion_data(p) - 1, size + 1, f->layout, (lb_str){ f->like, f->like_size });
 
     return at == SIZE_MAX || at == 0 ? LB_PORTION_UNKNOWN : at - 1;
 }
