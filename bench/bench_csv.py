@@ -5,6 +5,9 @@
 One file of each shape is made (bench_rows.c says what they are) and all works on it take turns, round after round. Figures
 are medians with a warm cache. Times of the command are those of the whole process; times of DuckDB and Polars leave out
 what Python and they take to start. Memory is the most that the process held at a time, beyond what `lakebed version` holds.
+
+What two threads can gain at most depends on the machine: `apart` is two processes of one thread each, at the same time, on
+two files of half the size. `work` is the processor time, user's and system's, that two threads take for what one takes 1.
 """
 
 import argparse
@@ -37,14 +40,24 @@ def arguments():
     return parser.parse_args()
 
 
-def process(command):
-    """Seconds and the largest memory in bytes of a whole process."""
+class Took:
+    """What a work took: seconds, of processors too, and the largest memory in bytes; None is not known."""
+    def __init__(self, seconds, processors=None, memory=None):
+        self.seconds, self.processors, self.memory = seconds, processors, memory
+
+
+def processes(*commands):
+    """Run whole processes at the same time."""
     started = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    if status != 0:
-        raise subprocess.CalledProcessError(status, command)
-    return time.perf_counter() - started, usage.ru_maxrss * 1024
+    children = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
+    usages = []
+    for child in children:
+        _, status, usage = os.wait4(child.pid, 0)
+        if status != 0:
+            raise subprocess.CalledProcessError(status, child.args)
+        usages.append(usage)
+    return Took(time.perf_counter() - started, sum(u.ru_utime + u.ru_stime for u in usages),
+                max(u.ru_maxrss for u in usages) * 1024)
 
 
 def peer(tool, threads, path):
@@ -54,42 +67,56 @@ def peer(tool, threads, path):
     return float(done.stdout.split()[-1]) if done.returncode == 0 else None
 
 
-def works_of(args, path, lakes, limit):
-    """What is measured of one file: name → a call that gives (seconds or None, memory or None)."""
-    out = {"limit": lambda: (float(common.output([limit, path]).split()[0]), None)}
-    for threads in (1, 2):
-        for name, options in (("structure", STRUCTURE), ("full", [])):
-            command = [args.lakebed, "map", lakes[threads], "-q", "-j", str(threads), *options]
-            out["%s, %d" % (name, threads)] = lambda command=command: process(command)
+def works_of(args, path, lakes, halves, limit):
+    """What is measured of one file: name → a call that gives a Took."""
+    out = {"limit": lambda: Took(float(common.output([limit, path]).split()[0]))}
+    for name, options in (("structure", STRUCTURE), ("full", [])):
+        def command(lake, threads, options=options):
+            return [args.lakebed, "map", lake, "-q", "-j", str(threads), *options]
+        for threads in (1, 2):
+            out["%s, %d" % (name, threads)] = lambda run=command(lakes[threads], threads): processes(run)
+        out["%s, apart" % name] = lambda runs=[command(half, 1) for half in halves]: processes(*runs)
     for tool in ("duckdb", "polars"):
         if common.have(tool):
             for threads in (1, 2):
-                out["%s, %d" % (tool, threads)] = lambda tool=tool, threads=threads: (peer(tool, threads, path), None)
+                out["%s, %d" % (tool, threads)] = lambda tool=tool, threads=threads: Took(peer(tool, threads, path))
     return out
+
+
+def make_halves(folder, shape, size, rows_tool):
+    halves = []
+    for name in ("first", "second"):
+        lake = folder / ("%s-%s" % (shape, name))
+        lake.mkdir()
+        common.output([rows_tool, lake / (shape + ".csv"), str(size // 2), shape])
+        halves.append(lake)
+    return halves
 
 
 def measure_shape(args, folder, shape, rows_tool, limit):
     path = folder / (shape + ".csv")
     rows = int(common.output([rows_tool, path, str(args.size), shape]))
     lakes = {threads: common.make_lake(folder, "%s-%d" % (shape, threads), path) for threads in (1, 2)}
-    works = works_of(args, path, lakes, limit)
-    seconds, memory = {name: [] for name in works}, {}
+    halves = make_halves(folder, shape, args.size, rows_tool)
+    works = works_of(args, path, lakes, halves, limit)
+    seconds, processors, memory = {name: [] for name in works}, {name: [] for name in works}, {}
     for turn in range(args.runs):
         print("%s: round %d of %d" % (shape, turn + 1, args.runs), file=sys.stderr)
         for name, work in works.items():
-            took, held = work()
-            if took is not None:
-                seconds[name].append(took)
-            if held is not None:
-                memory[name] = max(memory.get(name, 0), held)
+            took = work()
+            if took.seconds is not None:
+                seconds[name].append(took.seconds)
+            if took.processors is not None:
+                processors[name].append(took.processors)
+                memory[name] = max(memory.get(name, 0), took.memory)
     assert int(common.output([args.lakebed, "count", lakes[2]]).split()[0]) == rows, "the map counts other rows"
     maps = [common.output([args.lakebed, "stats", lake, "--json"]) for lake in lakes.values()]
     assert maps[0].replace(shape + "-1", shape + "-2") == maps[1], "one thread and two find different things"
     size = path.stat().st_size
-    for lake in lakes.values():
+    for lake in [*lakes.values(), *halves]:
         shutil.rmtree(lake)
     path.unlink()
-    return {"bytes": size, "rows": rows, "seconds": seconds, "memory": memory}
+    return {"bytes": size, "rows": rows, "seconds": seconds, "processors": processors, "memory": memory}
 
 
 # ---- telling
@@ -106,10 +133,15 @@ def row_of(shape, found):
     peer2, name2 = best(m, 2)
     times = lambda a, b: "–" if a is None or b is None else "%.2f ×" % (a / b)
     held = found["memory"].get("full, 2", 0) / (1 << 20)
+
+    def by_two(name):
+        used = {threads: statistics.median(found["processors"]["%s, %d" % (name, threads)]) for threads in (1, 2)}
+        return "%s; apart %s; work %.2f" % (times(m[name + ", 1"], m[name + ", 2"]), times(m[name + ", 1"], m[name + ", apart"]),
+                                            used[2] / used[1])
     return [shape, common.duration(m["limit"]), "%s; %s" % (common.duration(m["structure, 1"]), times(m["limit"], m["structure, 1"])),
-            times(m["structure, 1"], m["structure, 2"]), "%s; %s" % (common.duration(m["full, 1"]), common.rate(found["bytes"], m["full, 1"])),
+            by_two("structure"), "%s; %s" % (common.duration(m["full, 1"]), common.rate(found["bytes"], m["full, 1"])),
             "%s, %s: %s" % (times(peer1, m["full, 1"]), name1, "–" if peer1 is None else common.duration(peer1)),
-            times(m["full, 1"], m["full, 2"]),
+            by_two("full"),
             "%s, %s: %s" % (times(peer2, m["full, 2"]), name2, "–" if peer2 is None else common.duration(peer2)),
             "%.0f MiB" % held]
 

@@ -6,6 +6,7 @@
 #include "column/types.h"
 #include "format/entry.h"
 #include "format/options.h"
+#include "format/sums.h"
 #include "io/store.h"
 #include "io/text.h"
 
@@ -31,7 +32,8 @@ typedef struct lb_survey_options {
     /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
     lb_tap_fn tap;
     void *tap_user;
-    size_t chunk;   /* bytes read at a time; 0: the format's choice. Results do not depend on it */
+    const lb_sums *sums; /* with a tap: its way to be given bytes that several threads read, if it has one; or NULL */
+    size_t chunk;        /* bytes read at a time; 0: the format's choice. Results do not depend on it */
     bool rows_only; /* count and place rows: no columns are asked for, and what is wrong inside rows may pass unseen */
     bool
         rows_later; /* where counting rows means opening many files, total_rows may stay LB_ROWS_UNKNOWN, and blocks those

@@ -2,14 +2,20 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/pool.h"
 
-#define PARTS_BYTES ((size_t)4 << 20)
+#define PARTS_BYTES ((size_t)1 << 20) /* what a processor's own cache holds */
 #define PARTS_READ ((size_t)256 << 10)
-#define PARTS_A_THREAD 2 /* parts at hand for every thread, and one more */
+#define PARTS_PAGE ((size_t)4096)
+#define PARTS_HUGE ((size_t)2 << 20)
+#define PARTS_BETWEEN \
+    4 /* parts at hand: one for each thread, one more, and another for every so many: few stay in caches */
+#define PARTS_DOUBTED 15 /* guesses of so many parts are not relied on behind several that were wrong */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
-#define PARTS_OF_LEFT 4 /* all of them may take one part in so many of the memory that is left */
+#define PARTS_OF_LEFT \
+    4 /* for few lie in the caches. All of them may take one part in so many of the memory that is left */
 
 typedef enum part_state {
     PART_FREE,
@@ -31,15 +37,19 @@ typedef struct parts {
     lb_store *store;
     const lb_portions_work *work;
     void *user;
+    const lb_tapped *tapped;
     pthread_mutex_t lock;
     pthread_cond_t turn;
     parts_slot *slots;
     size_t n_slots, n_open;
-    uint64_t at, size; /* of part 0; of each */
+    uint64_t at;          /* of part 0 */
+    uint64_t first, size; /* part i ends at (first + i + 1) * size */
     uint64_t count;
     uint64_t begun, placed, joined; /* so many parts were */
     uint64_t stop;                  /* no part from here on is wanted */
     bool joining;
+    unsigned doubted; /* so many parts from `begun` on, */
+    unsigned wrong;   /* for guesses went wrong of late */
     lb_status status; /* of what no other way of reading would mend */
     lb_error error;
     lb_portions_place behind; /* the parts that were placed */
@@ -53,22 +63,128 @@ static parts_slot *parts_at(parts *all, uint64_t index)
 
 /* ---------------------------------------------------------------- a part's bytes */
 
-bool lb_portion_fill(lb_portion *p, size_t size)
+/* A large one is a whole number of large pages: each page that is touched first costs as much as reading some KiB. */
+static uint64_t part_buffer_bytes(size_t room)
 {
-    while (p->filled < size) {
-        size_t want = LB_MIN(size - p->filled, PARTS_READ), got;
-        if (lb_buf_reserve(&p->bytes, size - p->filled + LB_TEXT_PADDING, NULL) != LB_OK ||
-            lb_check_cancel(p->cx, NULL) != LB_OK)
-            return false;
-        uint8_t *to = p->bytes.data + p->bytes.size;
-        if (lb_store_read(p->store, p->at + p->filled, to, want, &got, NULL) != LB_OK || got == 0)
-            return false;
-        p->filled += got;
-        p->bytes.size += got;
-        memset(to + got, 0, LB_TEXT_PADDING);
+    const uint64_t bytes = 2 * PARTS_PAGE + (uint64_t)room + LB_TEXT_PADDING;
+
+    return bytes < PARTS_HUGE / 2 ? bytes : (bytes + PARTS_HUGE - 1) / PARTS_HUGE * PARTS_HUGE;
+}
+
+static uint8_t *part_new_buffer(size_t size)
+{
+    const bool large = size >= PARTS_HUGE;
+    void *buffer;
+
+    if (posix_memalign(&buffer, large ? PARTS_HUGE : PARTS_PAGE, size) != 0)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    if (large)
+        (void)madvise(buffer, size, MADV_HUGEPAGE);
+#endif
+    return buffer;
+}
+
+/* Room for `size` bytes; what was read stays. A page is before them, for the byte of lead. */
+static bool part_make_room(lb_portion *p, size_t size)
+{
+    lb_budget *budget = &p->cx->budget;
+    const size_t into = PARTS_PAGE + (size_t)(p->at % PARTS_PAGE);
+
+    if (size <= p->room)
+        return true;
+    const size_t room = LB_MAX(size, LB_MIN(p->room + p->room / 2, SIZE_MAX / 8));
+    if (room > SIZE_MAX / 4 || !lb_budget_take(budget, part_buffer_bytes(room)))
+        return false;
+    uint8_t *buffer = part_new_buffer((size_t)part_buffer_bytes(room));
+    if (buffer == NULL) {
+        lb_budget_give(budget, part_buffer_bytes(room));
+        return false;
     }
+    if (p->buffer != NULL) {
+        memcpy(buffer + into - 1, p->data - 1, 1 + p->filled);
+        lb_budget_give(budget, part_buffer_bytes(p->room));
+        free(p->buffer);
+    }
+    p->buffer = buffer;
+    p->data = p->buffer + into;
+    p->room = room;
     return true;
 }
+
+/* Take sums of what was read, while it is near the processor. */
+static void part_sum(lb_portion *p)
+{
+    const size_t filled = LB_MIN(p->filled, p->size);
+
+    while (p->summing && p->summed < filled) {
+        const uint64_t left = p->sums->range - p->summed % p->sums->range;
+        const size_t n = (size_t)LB_MIN(left, (uint64_t)(filled - p->summed));
+        uint8_t out[LB_SUM_MOST];
+        p->sums->add(p->sum, p->data + p->summed, n);
+        p->summed += n;
+        if (n != left)
+            continue;
+        p->sums->take(p->sum, out);
+        p->sums->begin(p->sum);
+        p->summing = lb_buf_append(&p->taken, out, p->sums->size, NULL) == LB_OK;
+    }
+}
+
+bool lb_portion_fill(lb_portion *p, size_t size)
+{
+    if (!part_make_room(p, size))
+        return false;
+    while (p->filled < size) {
+        size_t want = LB_MIN(size - p->filled, PARTS_READ), got;
+        if (lb_check_cancel(p->cx, NULL) != LB_OK ||
+            lb_store_read(p->store, p->at + p->filled, p->data + p->filled, want, &got, NULL) != LB_OK || got == 0)
+            return false;
+        p->filled += got;
+        part_sum(p);
+    }
+    memset(p->data + p->filled, 0, LB_TEXT_PADDING);
+    return true;
+}
+
+/* ---------------------------------------------------------------- the tap */
+
+void lb_tapped_give(lb_tapped *t, uint64_t at, const uint8_t *bytes, size_t size)
+{
+    const uint64_t end = at + size;
+
+    if (t->tap == NULL || end <= t->to)
+        return;
+    const size_t had = t->to > at ? (size_t)(t->to - at) : 0;
+    t->to = end;
+    t->tap(t->user, bytes + had, size - had);
+}
+
+void lb_tapped_give_part(lb_tapped *t, const lb_portion *p)
+{
+    if (!p->summing || p->summed != p->size || t->to != p->at) {
+        lb_tapped_give(t, p->at, lb_portion_data(p), p->size);
+        return;
+    }
+    t->to += p->size;
+    t->sums->give(t->user, lb_portion_data(p), p->size, p->taken.data);
+}
+
+lb_status lb_tapped_give_store(lb_tapped *t, lb_store *store, uint64_t to, lb_error *err)
+{
+    uint8_t bytes[4096];
+    size_t got;
+
+    while (t->tap != NULL && t->to < to) {
+        LB_TRY(lb_store_read(store, t->to, bytes, (size_t)LB_MIN(to - t->to, (uint64_t)sizeof bytes), &got, err));
+        if (got == 0)
+            break;
+        lb_tapped_give(t, t->to, bytes, got);
+    }
+    return LB_OK;
+}
+
+/* ---------------------------------------------------------------- places in a part */
 
 uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to)
 {
@@ -90,12 +206,12 @@ size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size)
  * behind it, for that is looked at, too. So parts have between half and one and a half times their size. */
 static uint64_t part_at(const parts *all, uint64_t index)
 {
-    const uint64_t at = all->at + index * all->size;
+    const uint64_t at = index == 0 ? all->at : (all->first + index) * all->size;
 
     if (index == 0 || all->store->begin_before == NULL)
         return at;
     const uint64_t before = all->store->begin_before(all->store, at);
-    return at - before < all->size / 2 ? before + 1 : at;
+    return before >= all->at && at - before < all->size / 2 ? before + 1 : at;
 }
 
 static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
@@ -105,14 +221,17 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
 
     p->at = part_at(all, index);
     p->size = (size_t)(part_at(all, index + 1) - p->at);
-    p->filled = 0;
-    p->bytes.size = 0;
+    p->filled = p->summed = 0;
+    p->taken.size = 0;
+    p->summing = p->sum != NULL && p->at % p->sums->range == 0 && p->size % p->sums->range == 0;
+    if (p->summing)
+        p->sums->begin(p->sum);
     slot->odd = false;
-    if (lb_buf_reserve(&p->bytes, 1 + p->size + LB_MIN(p->size, PARTS_READ) + LB_TEXT_PADDING, NULL) != LB_OK)
+    if (!part_make_room(p, p->size + LB_MIN(p->size, PARTS_READ)))
         return false;
-    p->bytes.data[0] = '\n';
-    p->bytes.size = 1;
-    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->bytes.data, 1, &got, NULL) != LB_OK || got != 1))
+    p->data = p->buffer + PARTS_PAGE + p->at % PARTS_PAGE;
+    p->data[-1] = '\n';
+    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->data - 1, 1, &got, NULL) != LB_OK || got != 1))
         return false;
     return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
 }
@@ -178,6 +297,9 @@ static void parts_place_all(parts *all)
             return;
         if (!parts_place(all, slot)) {
             slot->state = PART_AGAIN;
+            slot->part.certain = false;
+            all->wrong = LB_MIN(2 * all->wrong + 1, (unsigned)PARTS_DOUBTED);
+            all->doubted = all->wrong;
             return;
         }
         if (slot->odd) {
@@ -187,6 +309,7 @@ static void parts_place_all(parts *all)
         all->behind.row += p->rows;
         all->behind.line = p->first_line + p->lines;
         all->behind.offset = p->at + p->to;
+        all->wrong -= all->wrong != 0 && all->doubted == 0;
         slot->state = PART_PLACED;
         all->placed++;
     }
@@ -284,6 +407,8 @@ static bool parts_try_walk(parts *all)
         return false;
     all->begun++;
     slot->state = PART_AT_WORK;
+    slot->part.certain = all->doubted == 0;
+    all->doubted -= all->doubted != 0;
     PARTS_UNLOCKED(all, good = part_begin(all, slot, index));
     if (!good) {
         all->stop = LB_MIN(all->stop, index);
@@ -317,7 +442,7 @@ static void parts_work(lb_crew *crew, void *user)
 static size_t parts_held(const parts *all)
 {
     const lb_budget *budget = &all->cx->budget;
-    const uint64_t wanted = LB_MIN((uint64_t)all->cx->threads * PARTS_A_THREAD + 1, all->count),
+    const uint64_t threads = all->cx->threads, wanted = LB_MIN(threads + threads / PARTS_BETWEEN + 1, all->count),
                    /* A record may go on behind its part, and what a format keeps of a part counts, too. */
         each = 2 * LB_MIN(all->size, UINT64_MAX / 4) + PARTS_BESIDE,
                    left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);
@@ -330,11 +455,13 @@ static lb_status parts_open(parts *all, lb_error *err)
     all->slots = calloc(all->n_slots, sizeof *all->slots);
     if (all->slots == NULL)
         return lb_fail_nomem(err);
-    for (; all->n_open < all->n_slots; all->n_open++) {
-        lb_portion *p = &all->slots[all->n_open].part;
+    while (all->n_open < all->n_slots) {
+        lb_portion *p = &all->slots[all->n_open++].part;
         p->store = all->store;
         p->cx = all->cx;
-        lb_buf_init(&p->bytes, &all->cx->budget);
+        p->sums = all->tapped->tap == NULL ? NULL : all->tapped->sums;
+        p->sum = p->sums == NULL ? NULL : p->sums->open(all->tapped->user);
+        lb_buf_init(&p->taken, &all->cx->budget);
         LB_TRY(all->work->open(all->user, p, err));
     }
     return LB_OK;
@@ -343,19 +470,26 @@ static lb_status parts_open(parts *all, lb_error *err)
 static void parts_close(parts *all)
 {
     for (size_t i = 0; i < all->n_open; i++) {
-        lb_buf_free(&all->slots[i].part.bytes);
-        all->work->close(all->user, &all->slots[i].part);
+        lb_portion *p = &all->slots[i].part;
+        if (p->buffer != NULL)
+            lb_budget_give(&all->cx->budget, part_buffer_bytes(p->room));
+        free(p->buffer);
+        lb_buf_free(&p->taken);
+        if (p->sum != NULL)
+            p->sums->close(p->sum);
+        all->work->close(all->user, p);
     }
     free(all->slots);
 }
 
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
-                           lb_portions_place *place, bool *odd, lb_error *err)
+                           const lb_tapped *tapped, lb_portions_place *place, bool *odd, lb_error *err)
 {
     parts all = { .cx = cx,
                   .store = store,
                   .work = work,
                   .user = user,
+                  .tapped = tapped,
                   .at = place->offset,
                   .size = part_bytes != 0 ? part_bytes : PARTS_BYTES,
                   .stop = UINT64_MAX,
@@ -365,7 +499,8 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
 
     *odd = false;
     bool sized = store->size != LB_SIZE_UNKNOWN && place->offset < store->size;
-    all.count = sized ? (store->size - place->offset - 1) / all.size : 0;
+    all.first = place->offset / all.size;
+    all.count = sized ? (store->size - 1) / all.size - all.first : 0;
     all.n_slots = parts_held(&all);
     if (all.n_slots < 2 || !lb_threads_free(cx))
         return LB_OK;

@@ -1,4 +1,5 @@
-/* One text file by several threads. The file is cut into parts of equal size; a part's records are those that begin in it.
+/* One text file by several threads. The file is cut into parts of equal size, at multiples of it; a part's records are those that
+ * begin in it.
  *
  *   1. walking   Each part is read by some thread, which does not know in what state the part begins. It guesses where the first
  *                record begins, and walks the records from there.
@@ -8,6 +9,9 @@
  *   3. values    The values of the part are taken in, by any thread.
  *   4. joining   In order again, what was taken in is put together.
  *
+ * Guesses are seldom wrong, so values are taken in while records are walked; but not where a guess was wrong a few parts before, and
+ * not when a part is walked again, which is what the parts behind it wait for.
+ *
  * So a wrong guess costs time and nothing else, and the outcome is that of reading record by record. A part that holds
  * something odd (a record that does not fit, invalid text, a record that does not end) ends all this: the rows before it are
  * joined, and the rest is left to that way of reading, which has the words for it. So is what follows the last whole part. */
@@ -16,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/context.h"
+#include "format/sums.h"
 #include "io/store.h"
 #include "io/text.h"
 
@@ -28,9 +33,20 @@ typedef struct lb_portion {
     lb_context *cx;
     uint64_t at;   /* offset in the store */
     size_t size;   /* records that begin in so many bytes are the part's */
-    lb_buf bytes;  /* private: a byte of lead, then what lb_portion_data gives */
+    bool certain;  /* 1 is likely to be done once: values may be taken in on the way, in step 1 instead of 3 */
     size_t filled; /* bytes read from `at` on; may pass `size`, for the last record goes on behind it */
-    void *own;     /* the format's */
+    /* Private: a buffer that begins where pages do, the bytes in it as far behind that as they lie behind a page's beginning in
+     * the store, room for so many of them. The kernel copies a third as fast into a place a few bytes further on in its page. */
+    uint8_t *buffer, *data;
+    size_t room;
+
+    /* Private: sums of the part's ranges, where it has whole ones. */
+    const lb_sums *sums;
+    void *sum; /* takes them; NULL: no sums */
+    bool summing;
+    size_t summed; /* bytes of which sums were taken */
+    lb_buf taken;
+    void *own; /* the format's */
 
     /* Positions count from `at`. */
     size_t from;                    /* where the first record begins */
@@ -43,7 +59,7 @@ typedef struct lb_portion {
 /* The part's bytes; [-1] is the byte before it, a line end for the first part. LB_TEXT_PADDING zero bytes follow what was read. */
 static inline const uint8_t *lb_portion_data(const lb_portion *p)
 {
-    return p->bytes.data + 1;
+    return p->data;
 }
 
 /* Read on until `size` bytes from `at` on are there. False: that cannot be had. Moves lb_portion_data. */
@@ -54,6 +70,20 @@ uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to);
 
 /* `at`, or the first byte behind it that ends no line; LB_PORTION_UNKNOWN: none before `size`. */
 size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size);
+
+/* A tap that is to have all bytes of the file, each once and in order: `to` is what it has had. */
+typedef struct lb_tapped {
+    lb_tap_fn tap;       /* NULL: none */
+    const lb_sums *sums; /* may be NULL */
+    void *user;
+    uint64_t to;
+} lb_tapped;
+
+/* Give it bytes that begin at `at`, less those that it has had; the part's `size` bytes, with sums where there are any; or what the
+ * store has before `to`. Errors: those of the store. */
+void lb_tapped_give(lb_tapped *t, uint64_t at, const uint8_t *bytes, size_t size);
+void lb_tapped_give_part(lb_tapped *t, const lb_portion *p);
+lb_status lb_tapped_give_store(lb_tapped *t, lb_store *store, uint64_t to, lb_error *err);
 
 /* What a format does. All but `join` are called by several threads at once, each with another part. */
 typedef struct lb_portions_work {
@@ -83,9 +113,9 @@ typedef struct lb_portions_place {
 } lb_portions_place;
 
 /* Read on from `place`, which is moved behind the parts that were joined. Nothing is read where no thread is free, fewer than two
- * parts are left, or two are too large for a fourth of the memory that is left. `part_bytes`: size of a part, 0: 4 MiB. *odd:
+ * parts are left, or two are too large for a fourth of the memory that is left. `part_bytes`: size of a part, 0: 1 MiB. *odd:
  * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`. */
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
-                           lb_portions_place *place, bool *odd, lb_error *err);
+                           const lb_tapped *tapped, lb_portions_place *place, bool *odd, lb_error *err);
 
 #endif

@@ -86,6 +86,111 @@ void lb_digester_add(void *digester, const uint8_t *bytes, size_t size)
     }
 }
 
+/* ---------------------------------------------------------------- sums of ranges */
+
+/* A sum is XXH3 of the range, and then BLAKE3 of it where that is wanted. */
+typedef struct digest_sum {
+    lb_xxh3 *xxh3;
+    lb_blake3 *blake3; /* NULL without */
+} digest_sum;
+
+_Static_assert(LB_XXH3_SIZE + LB_BLAKE3_SIZE <= LB_SUM_MOST, "both fit");
+
+static void digest_sum_close(void *sum)
+{
+    digest_sum *s = sum;
+
+    lb_xxh3_free(s->xxh3);
+    lb_blake3_free(s->blake3);
+    free(s);
+}
+
+static void *digest_sum_make(bool blake3)
+{
+    digest_sum *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->xxh3 = lb_xxh3_new();
+    s->blake3 = blake3 ? lb_blake3_new() : NULL;
+    if (s->xxh3 != NULL && (s->blake3 != NULL || !blake3))
+        return s;
+    digest_sum_close(s);
+    return NULL;
+}
+
+static void *digest_sum_open(void *user)
+{
+    (void)user;
+    return digest_sum_make(false);
+}
+
+static void *digest_sum_open_blake3(void *user)
+{
+    (void)user;
+    return digest_sum_make(true);
+}
+
+static void digest_sum_begin(void *sum)
+{
+    const digest_sum *s = sum;
+
+    lb_xxh3_reset(s->xxh3);
+    if (s->blake3 != NULL)
+        lb_blake3_reset(s->blake3);
+}
+
+static void digest_sum_add(void *sum, const uint8_t *bytes, size_t size)
+{
+    const digest_sum *s = sum;
+
+    lb_xxh3_update(s->xxh3, bytes, size);
+    if (s->blake3 != NULL)
+        lb_blake3_update(s->blake3, bytes, size);
+}
+
+static void digest_sum_take(void *sum, uint8_t *out)
+{
+    const digest_sum *s = sum;
+
+    lb_xxh3_digest(s->xxh3, out);
+    if (s->blake3 != NULL)
+        lb_blake3_digest(s->blake3, out + LB_XXH3_SIZE);
+}
+
+void lb_digester_sums(const lb_digester *d, lb_sums *out)
+{
+    *out = (lb_sums){ .range = LB_DIGEST_RANGE,
+                      .size = LB_XXH3_SIZE + (d->range != NULL ? (size_t)LB_BLAKE3_SIZE : 0),
+                      .open = d->range != NULL ? digest_sum_open_blake3 : digest_sum_open,
+                      .begin = digest_sum_begin,
+                      .add = digest_sum_add,
+                      .take = digest_sum_take,
+                      .close = digest_sum_close };
+}
+
+void lb_digester_give(lb_digester *d, const uint8_t *bytes, size_t size, const uint8_t *sums)
+{
+    /* Ranges do not begin where those of the sums do. */
+    if (d->in_range != 0 || size % LB_DIGEST_RANGE != 0) {
+        lb_digester_add(d, bytes, size);
+        return;
+    }
+    if (d->whole != NULL)
+        lb_blake3_update(d->whole, bytes, size);
+    d->bytes += size;
+    for (; size != 0 && d->status == LB_OK; size -= LB_DIGEST_RANGE) {
+        d->status = lb_buf_append(&d->xxh3_out, sums, LB_XXH3_SIZE, &d->error);
+        sums += LB_XXH3_SIZE;
+        if (d->status == LB_OK && d->range != NULL) {
+            d->status = lb_buf_append(&d->blake3_out, sums, LB_BLAKE3_SIZE, &d->error);
+            sums += LB_BLAKE3_SIZE;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- what comes of it */
+
 uint64_t lb_digester_bytes(const lb_digester *d)
 {
     return d->bytes;

@@ -3,6 +3,7 @@
 #define LB_LAKE_DIGEST_H
 
 #include "format/entry.h"
+#include "format/sums.h"
 
 #define LB_DIGEST_RANGE ((uint64_t)1 << 20)
 
@@ -14,6 +15,10 @@ void lb_digester_free(lb_digester *d);
 
 /* An lb_tap_fn. Running out of memory is remembered for finish. */
 void lb_digester_add(void *digester, const uint8_t *bytes, size_t size);
+
+/* Sums that several threads take of ranges; lb_digester_give takes them instead of the bytes, as sums.give does. */
+void lb_digester_sums(const lb_digester *d, lb_sums *out);
+void lb_digester_give(lb_digester *d, const uint8_t *bytes, size_t size, const uint8_t *sums);
 
 /* Bytes seen so far. */
 uint64_t lb_digester_bytes(const lb_digester *d);

@@ -21,16 +21,30 @@ typedef struct inspect {
     const lb_entry *old;   /* the file grew since this was made of it; NULL: survey it whole */
 } inspect;
 
+static void inspect_tell_progress(const inspect *i, size_t size)
+{
+    if (i->options->bytes_done != NULL)
+        atomic_fetch_add_explicit(i->options->bytes_done, size, memory_order_relaxed);
+    if (i->options->progress != NULL)
+        i->options->progress(i->options->progress_user);
+}
+
 static void inspect_tap(void *user, const uint8_t *bytes, size_t size)
 {
     inspect *i = user;
 
     if (i->digester != NULL)
         lb_digester_add(i->digester, bytes, size);
-    if (i->options->bytes_done != NULL)
-        atomic_fetch_add_explicit(i->options->bytes_done, size, memory_order_relaxed);
-    if (i->options->progress != NULL)
-        i->options->progress(i->options->progress_user);
+    inspect_tell_progress(i, size);
+}
+
+/* The same of bytes with the sums of their ranges. */
+static void inspect_give(void *user, const uint8_t *bytes, size_t size, const uint8_t *sums)
+{
+    inspect *i = user;
+
+    lb_digester_give(i->digester, bytes, size, sums);
+    inspect_tell_progress(i, size);
 }
 
 /* Give a digester the bytes from `at` to the end. */
@@ -106,6 +120,7 @@ static void inspect_tell(inspect *i, const lb_format *format, lb_reader *reader)
 static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *reader, lb_entry *out, lb_error *err)
 {
     const lb_inspect_options *o = i->options;
+    lb_sums sums = { 0 };
     lb_survey_options survey = { .stride = o->stride,
                                  .stats = o->stats,
                                  .rows_only = o->rows_only,
@@ -117,6 +132,11 @@ static lb_status inspect_survey(inspect *i, const lb_format *format, lb_reader *
                                  .tap = i->rows == i->store ? inspect_tap : NULL,
                                  .tap_user = i };
 
+    if (i->digester != NULL) {
+        lb_digester_sums(i->digester, &sums);
+        sums.give = inspect_give;
+        survey.sums = &sums;
+    }
     LB_TRY(format->survey(reader, &survey, i->arena, out, err));
     if (i->rows != i->store)
         LB_TRY(lb_packed_keep(i->rows, i->arena, out, err));

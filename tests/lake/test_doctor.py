@@ -587,6 +587,21 @@ def test_verify_names_the_damage(big, tmp_path, spots, threads):
     assert "bytes %s to" % first in out and "rows " in out and "restore" in out
 
 
+@pytest.mark.parametrize("fingerprint", ["metadata", "blake3"])
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_digests_by_many_threads(tmp_path, form, fingerprint):
+    """Whoever takes them while the map is built, the doctor finds the same when it reads the file by itself."""
+    row = '{"id":%d,"text":"%s"}\n' if form == "ndjson" else "%d,%s\n"
+    with open(tmp_path / ("f." + form), "w", encoding="utf-8") as f:
+        f.write("id,text\n" if form == "csv" else "")
+        f.writelines(row % (i, "z" * (i % 90)) for i in range(120_000))
+    age(tmp_path / ("f." + form))
+    for threads in ("1", "2", "7"):
+        run("map", "-q", tmp_path, "-j", threads, "--fingerprint", fingerprint)
+        report = doctor(tmp_path, "--verify")
+        assert report["status"] == "HEALTHY" and report["bytes_hashed"] > 5 * MIB
+
+
 def test_unnoticed_without_verify(big, tmp_path):
     """Bytes that rot on disk change no time: only --verify sees them. A test cannot keep ctime, so it forges the map's."""
     shutil.copytree(big, tmp_path / "l", copy_function=shutil.copy2)

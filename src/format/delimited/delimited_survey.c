@@ -250,12 +250,17 @@ static bool survey_keeps_state(const survey *s)
            (s->r->options == NULL || s->r->options->n_columns == 0);
 }
 
+bool survey_state_due(const survey *s, uint64_t row)
+{
+    return survey_keeps_state(s) && row % survey_state_rows(s) == 0;
+}
+
 lb_status survey_take_state(survey *s, uint64_t row, lb_error *err)
 {
-    if (!survey_keeps_state(s) || row % survey_state_rows(s) != 0)
+    if (!survey_state_due(s, row))
         return LB_OK;
     survey_count_nulls(s);
-    s->state_row = row;
+    s->owed.any = false;
     LB_TRY(delim_state_begin(&s->state, row, (uint32_t)s->width, err));
     for (size_t i = 0; i < s->width; i++)
         LB_TRY(delim_state_add(&s->state, &s->columns[i].seen, err));
@@ -281,10 +286,9 @@ static lb_status survey_open_block(survey *s, lb_error *err)
         survey_keep_bytes(&start, scan->data + scan->start, scan->size - scan->start);
     if (s->part) {
         LB_TRY(survey_put_open(s, err));
-        LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
-    } else {
-        LB_TRY(survey_begin_block(s, &start, err));
+        return lb_buf_append(&s->starts, &start, sizeof start, err);
     }
+    LB_TRY(survey_begin_block(s, &start, err));
     return survey_take_state(s, s->rows, err);
 }
 
@@ -368,7 +372,7 @@ lb_status survey_record(survey *s, lb_error *err)
         return delim_fail_ragged(s->r, &s->records, s->width, err);
     if (n > s->width)
         LB_TRY(survey_widen(s, n, err));
-    if (s->rows % s->options->stride == 0)
+    if (!s->loose && s->rows % s->options->stride == 0)
         LB_TRY(survey_open_block(s, err));
     if (!s->structure_only)
         LB_TRY(survey_values(s, err));
@@ -394,11 +398,11 @@ static bool survey_make_cells(survey *s)
     return delim_cells_init(&s->cells, s->width, &s->r->cx->budget, NULL) == LB_OK;
 }
 
-lb_status survey_many(survey *s, lb_error *err)
+lb_status survey_many(survey *s, uint64_t most, lb_error *err)
 {
-    const uint64_t left = s->options->stride - s->rows % s->options->stride;
+    const uint64_t stride = s->options->stride, left = s->loose ? UINT64_MAX : stride - s->rows % stride;
 
-    if (s->single != 0 || left == s->options->stride || !survey_may_have_many(s)) {
+    if (s->single != 0 || left == stride || !survey_may_have_many(s)) {
         s->single -= s->single != 0;
         return LB_OK;
     }
@@ -406,7 +410,7 @@ lb_status survey_many(survey *s, lb_error *err)
         s->single = UINT64_MAX;
         return LB_OK;
     }
-    const size_t n = delim_records_cells(&s->records, &s->cells, left);
+    const size_t n = delim_records_cells(&s->records, &s->cells, LB_MIN(left, most));
     for (size_t i = 0; i < s->width && n != 0; i++)
         LB_TRY(delim_typing_add(&s->typing, &s->cells, i, survey_seen(s, i), s->columns[i].bounds, err));
     s->rows += n;
@@ -454,7 +458,7 @@ static lb_status survey_rows(survey *s, lb_error *err)
             again = s->records.text.at + plain;
         }
         LB_TRY(survey_pass(s, err));
-        LB_TRY(survey_many(s, err));
+        LB_TRY(survey_many(s, UINT64_MAX, err));
         LB_TRY(delim_records_next(&s->records, &got, err));
         if (!got)
             break;
@@ -465,21 +469,11 @@ static lb_status survey_rows(survey *s, lb_error *err)
             break;
         }
     }
+    LB_TRY(survey_pay_state(s, err));
     return survey_close_block(s, s->rows, delim_records_marked(&s->records), err);
 }
 
 /* ---------------------------------------------------------------- the tap, and opening */
-
-void survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size)
-{
-    uint64_t end = at + size;
-
-    if (s->options->tap == NULL || end <= s->tapped_to)
-        return;
-    size_t had = s->tapped_to > at ? (size_t)(s->tapped_to - at) : 0;
-    s->tapped_to = end;
-    s->options->tap(s->options->tap_user, bytes + had, size - had);
-}
 
 static void survey_tap(void *user, const uint8_t *bytes, size_t size)
 {
@@ -487,7 +481,7 @@ static void survey_tap(void *user, const uint8_t *bytes, size_t size)
     uint64_t at = s->tap_at;
 
     s->tap_at += size;
-    survey_give_tap(s, at, bytes, size);
+    lb_tapped_give(&s->tapped, at, bytes, size);
 }
 
 lb_status survey_open_records(survey *s, uint64_t offset, uint64_t line, lb_error *err)
@@ -507,13 +501,15 @@ void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_
 {
     lb_budget *budget = &r->cx->budget;
 
-    *s = (survey){ .r = r, .options = options, .arena = arena, .state_row = UINT64_MAX };
+    *s = (survey){ .r = r, .options = options, .arena = arena };
+    s->tapped = (lb_tapped){ .tap = options->tap, .sums = options->sums, .user = options->tap_user };
     lb_buf_init(&s->scratch, budget);
     lb_buf_init(&s->column_bytes, budget);
     lb_buf_init(&s->open_bytes, budget);
     lb_buf_init(&s->closed, budget);
     lb_buf_init(&s->state, budget);
     lb_buf_init(&s->starts, budget);
+    lb_buf_init(&s->owed.seen, budget);
     lb_block_builder_init(&s->blocks, budget);
     const bool declared = r->options != NULL && r->options->n_columns != 0;
     s->structure_only = r->values.text && options->stats == LB_STATS_OFF && !declared;
@@ -530,6 +526,7 @@ void survey_free(survey *s)
     delim_namer_free(&s->namer);
     lb_buf_free(&s->state);
     lb_buf_free(&s->starts);
+    lb_buf_free(&s->owed.seen);
     delim_cells_free(&s->cells);
     lb_block_builder_free(&s->blocks);
 }

@@ -3,6 +3,7 @@
 #define LB_FORMAT_DELIMITED_SURVEY_H
 
 #include "format/delimited/delimited.h"
+#include "format/portions.h"
 
 /* Bounds of values read as a declared type. */
 typedef struct survey_bounds {
@@ -39,6 +40,14 @@ typedef struct survey_start {
     uint8_t bytes[DELIM_START_BYTES];
 } survey_start;
 
+/* A state that was not taken in passing: that of the columns as they were at an offset, and of so many rows behind it. */
+typedef struct survey_owed {
+    bool any;
+    uint64_t row; /* the state's */
+    uint64_t offset, rows;
+    lb_buf seen; /* of delim_column */
+} survey_owed;
+
 typedef struct survey {
     lb_reader *r;
     const lb_survey_options *options;
@@ -67,18 +76,18 @@ typedef struct survey {
                             columns up to the first block that begins there, then those of each, as survey_put_open does */
     uint64_t n_closed; /* columns in it */
     lb_buf state;      /* the columns as they were when a block began, for delim_extend */
+    survey_owed owed;  /* a later one */
     bool structure_only; /* all text, no statistics: values are not looked at */
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
-    uint64_t tap_at;    /* offset of the next bytes that come from the text */
-    uint64_t tapped_to; /* those before it were given */
+    uint64_t tap_at; /* offset of the next bytes that come from the text */
+    lb_tapped tapped;
 
-    /* A part of a file, read by one of several threads, keeps where blocks begin, and what its columns held when the last
-     * block with a state began; delimited_chunks.c puts the parts together. */
+    /* A part of a file, read by one of several threads, keeps where blocks begin; delimited_chunks.c puts the parts together. */
     bool part;
-    lb_buf starts;      /* of survey_start */
-    uint64_t state_row; /* row of `state`; UINT64_MAX: none */
+    bool loose;    /* its first row is not known yet: rows count from there, and no blocks begin */
+    lb_buf starts; /* of survey_start */
 } survey;
 
 void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_arena *arena);
@@ -87,8 +96,8 @@ void survey_free(survey *s);
 /* Columns up to `width`. */
 lb_status survey_widen(survey *s, size_t width, lb_error *err);
 
-/* Take in records from the place of the record reader on, as many as can be within the block. */
-lb_status survey_many(survey *s, lb_error *err);
+/* Take in records from the place of the record reader on, up to `most`, as many as can be within the block. */
+lb_status survey_many(survey *s, uint64_t most, lb_error *err);
 
 /* Take in the record just read. */
 lb_status survey_record(survey *s, lb_error *err);
@@ -108,16 +117,17 @@ void survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size);
 void survey_count_nulls(survey *s);
 
 /* Where a block begins, at every so many rows: keep what the columns have seen, for delim_extend. */
+bool survey_state_due(const survey *s, uint64_t row);
 lb_status survey_take_state(survey *s, uint64_t row, lb_error *err);
+
+/* Take the state that is owed, if one is: reads its rows again (delimited_chunks.c). */
+lb_status survey_pay_state(survey *s, lb_error *err);
 
 /* Bounds of a declared column. */
 void survey_merge_bounds(const delim_target *t, survey_bounds *b, const survey_bounds *other);
 
 /* Make the entry of what was seen (delimited_result.c). */
 lb_status survey_result(survey *s, lb_entry *out, lb_error *err);
-
-/* Give the tap bytes of the store that begin at `at`, less those that it has had. */
-void survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size);
 
 /* Open the record reader at an offset, behind which the tap gets what it has not had. */
 lb_status survey_open_records(survey *s, uint64_t offset, uint64_t line, lb_error *err);

@@ -104,11 +104,17 @@ static bool survey_keeps_state(const survey *s)
     return s->options->keep_state && s->options->stats != LB_STATS_BLOCKS;
 }
 
+bool js_survey_state_due(const survey *s, uint64_t row)
+{
+    return survey_keeps_state(s) && row % survey_state_rows(s) == 0;
+}
+
 lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err)
 {
-    if (!survey_keeps_state(s) || row % survey_state_rows(s) != 0)
+    if (!js_survey_state_due(s, row))
         return LB_OK;
     s->state_row = row;
+    s->owed.any = false;
     s->state.size = s->state_more.size = 0;
     return lb_seen_put(s->seen, &s->state, err);
 }
@@ -132,10 +138,9 @@ static lb_status survey_open_block(survey *s, lb_error *err)
     if (s->part) {
         LB_TRY(js_survey_put_open(s, err));
         LB_TRY(js_survey_open_nodes(s, err));
-        LB_TRY(lb_buf_append(&s->starts, &start, sizeof start, err));
-    } else {
-        LB_TRY(js_survey_begin_block(s, &start, err));
+        return lb_buf_append(&s->starts, &start, sizeof start, err);
     }
+    LB_TRY(js_survey_begin_block(s, &start, err));
     return js_survey_take_state(s, s->rows, err);
 }
 
@@ -167,7 +172,7 @@ static lb_status survey_values(survey *s, lb_error *err)
 
 lb_status js_survey_record(survey *s, lb_error *err)
 {
-    if (s->rows % s->options->stride == 0)
+    if (!s->loose && s->rows % s->options->stride == 0)
         LB_TRY(survey_open_block(s, err));
     if (!s->options->rows_only)
         LB_TRY(survey_values(s, err));
@@ -245,21 +250,11 @@ static lb_status survey_rows(survey *s, lb_error *err)
         }
     }
     survey_keep_torn(s);
+    LB_TRY(js_survey_pay_state(s, err));
     return survey_close_block(s, s->rows, js_records_marked(&s->records), err);
 }
 
 /* ---------------------------------------------------------------- the tap, and opening */
-
-void js_survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size)
-{
-    uint64_t end = at + size;
-
-    if (s->options->tap == NULL || end <= s->tapped_to)
-        return;
-    size_t had = s->tapped_to > at ? (size_t)(s->tapped_to - at) : 0;
-    s->tapped_to = end;
-    s->options->tap(s->options->tap_user, bytes + had, size - had);
-}
 
 static void survey_tap(void *user, const uint8_t *bytes, size_t size)
 {
@@ -267,7 +262,7 @@ static void survey_tap(void *user, const uint8_t *bytes, size_t size)
     uint64_t at = s->tap_at;
 
     s->tap_at += size;
-    js_survey_give_tap(s, at, bytes, size);
+    lb_tapped_give(&s->tapped, at, bytes, size);
 }
 
 lb_status js_survey_open_records(survey *s, lb_json_layout layout, uint64_t offset, uint64_t line, lb_error *err)
@@ -289,6 +284,7 @@ lb_status js_survey_begin(survey *s, lb_reader *r, const lb_survey_options *opti
     lb_budget *budget = &r->cx->budget;
 
     *s = (survey){ .r = r, .options = options, .arena = arena, .state_row = UINT64_MAX };
+    s->tapped = (lb_tapped){ .tap = options->tap, .sums = options->sums, .user = options->tap_user };
     lb_arena_init(&s->nodes, budget);
     lb_arena_init(&s->open_nodes, budget);
     s->taker = (js_taker){ .text = r->text, .careful = careful, .maps = (const char *const *)r->maps };
@@ -353,7 +349,7 @@ lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
     for (;;) {
         lb_error failure = LB_ERROR_INIT;
         lb_status status = js_survey_begin(&s, r, options, arena, careful, &failure);
-        s.tapped_to = tapped_to;
+        s.tapped.to = tapped_to;
         if (status == LB_OK)
             status = survey_once(&s, may_array, &failure);
         const bool arrays = status == LB_CORRUPT && s.records.arrays, again = arrays || s.taker.equal_keys;
@@ -361,7 +357,7 @@ lb_status js_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
             *err = failure;
         may_array &= !arrays;
         careful |= s.taker.equal_keys;
-        tapped_to = s.tapped_to;
+        tapped_to = s.tapped.to;
         if (!again)
             status = survey_end(&s, status, out, err);
         js_survey_free(&s);

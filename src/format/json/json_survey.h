@@ -3,6 +3,7 @@
 #define LB_FORMAT_JSON_SURVEY_H
 
 #include "format/json/json_rows.h"
+#include "format/portions.h"
 
 /* Where a block begins. */
 typedef struct survey_start {
@@ -11,6 +12,12 @@ typedef struct survey_start {
     unsigned n_bytes; /* of its first bytes, where they were at hand; 0: none */
     uint8_t bytes[JS_START_BYTES];
 } survey_start;
+
+/* What `state` still lacks: so many rows from an offset on. */
+typedef struct survey_owed {
+    bool any;
+    uint64_t offset, rows;
+} survey_owed;
 
 typedef struct survey {
     lb_reader *r;
@@ -36,16 +43,18 @@ typedef struct survey {
     lb_buf state;       /* of the rows before the state, for js_extend; merged in the end with */
     lb_buf state_more;  /* a second piece, unless it is empty */
     uint64_t state_row; /* UINT64_MAX: none */
+    survey_owed owed;
     bool sampled;
 
     /* Bytes are given to the tap once, in order, whoever reads them. */
-    uint64_t tap_at;    /* offset of the next bytes that come from the text */
-    uint64_t tapped_to; /* those before it were given */
+    uint64_t tap_at; /* offset of the next bytes that come from the text */
+    lb_tapped tapped;
 
     bool torn; /* the file ends inside a record */
     uint64_t torn_row, torn_line, torn_byte;
 
     bool part;     /* of a file, read by one of several threads */
+    bool loose;    /* its first row is not known yet: rows count from there, and no blocks begin */
     lb_buf starts; /* of survey_start */
 } survey;
 
@@ -64,8 +73,10 @@ lb_status js_survey_open_nodes(survey *s, lb_error *err);
 lb_status js_survey_put_open(survey *s, lb_error *err);
 void js_survey_keep_bytes(survey_start *start, const uint8_t *at, size_t size);
 /* At every so many rows: keep what was seen before row `row`, for js_extend. */
+bool js_survey_state_due(const survey *s, uint64_t row);
 lb_status js_survey_take_state(survey *s, uint64_t row, lb_error *err);
-void js_survey_give_tap(survey *s, uint64_t at, const uint8_t *bytes, size_t size);
+/* Take in what the state lacks: reads those rows again (json_parts.c). */
+lb_status js_survey_pay_state(survey *s, lb_error *err);
 lb_status js_survey_open_records(survey *s, lb_json_layout layout, uint64_t offset, uint64_t line, lb_error *err);
 
 /* Make the entry of what was seen (json_result.c). */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "format/checked_sums.h"
 #include "format/delimited/delimited.h"
 #include "format/delimited/delimited_handlers.h"
 
@@ -148,9 +149,22 @@ static void tap(void *user, const uint8_t *bytes, size_t size)
     assert_int_equal(lb_buf_append(&s->tapped, bytes, size, NULL), LB_OK);
 }
 
+static uint64_t summed; /* bytes that came with sums */
+
+static void give(void *user, const uint8_t *bytes, size_t size, const uint8_t *sums)
+{
+    const surveyed *s = user;
+
+    assert_int_equal(s->tapped.size % CHECKED_RANGE, 0);
+    assert_true(checked_right(bytes, size, sums));
+    summed += size;
+    tap(user, bytes, size);
+}
+
 static void survey(lb_store *store, unsigned threads, const lb_read_options *o, lb_survey_options how, surveyed *out)
 {
     const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
+    const lb_sums sums = checked_sums(give);
     lb_context *cx;
     lb_reader *reader;
 
@@ -159,6 +173,7 @@ static void survey(lb_store *store, unsigned threads, const lb_read_options *o, 
     lb_buf_init(&out->tapped, NULL);
     how.tap = tap;
     how.tap_user = out;
+    how.sums = random_below(2) == 0 ? &sums : NULL;
     assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
     assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, o, NULL, &reader, &out->err), LB_OK);
     out->status = lb_format_csv.survey(reader, &how, &out->arena, &out->entry, &out->err);
@@ -286,6 +301,7 @@ static void threads_random_files(void **state)
     (void)state;
     for (int i = 0; i < FILES; i++)
         check_file(text, random_file(text));
+    assert_true(summed > 100000);
 }
 
 /* Texts that lead the first guess astray: records are longer than parts, lines in quotes look like records. */
@@ -425,6 +441,66 @@ static void threads_long_records(void **state)
     free(text);
 }
 
+/* Many short rows, whose types and bounds change on the way. */
+static size_t many_rows(char *out, size_t rows)
+{
+    size_t size = put(out, "id,what,when,\n");
+
+    for (size_t i = 0; i < rows; i++) {
+        char row[128];
+        const unsigned a = (unsigned)random_below(i % 5000 < 4900 ? 50 : 100000);
+        (void)snprintf(row, sizeof row, "%u%s,%s%u,2024-0%u-11%s,%s\n", a, a % 17 == 3 ? ".5" : "",
+                       i > rows / 2 && a == 7 ? "x" : "", (unsigned)i, 1 + a % 9,
+                       i > rows / 3 && a == 5 ? " 10:00:00" : "",
+                       a % 13 == 0   ? "\"a\nb\""
+                       : a % 11 == 0 ? "\n"
+                                     : "");
+        size += put(out + size, row);
+    }
+    return size;
+}
+
+/* The state is that of the last block where one is due: most lie inside a part, and the columns that it is of begin before it. */
+static void threads_states(void **state)
+{
+    static const size_t rows[] = { 4095, 4096, 4097, 9000, 20001, 24576, 30000 },
+                        parts[] = { 3000, 20000, 65536, 100001 };
+    static const uint64_t strides[] = { 64, 1000, 4096, 5000, 7777 };
+    char *text = malloc((size_t)2 << 20);
+    lb_read_options *plain = NULL, *declared = NULL;
+    lb_store *store;
+    surveyed one, many;
+
+    (void)state;
+    assert_non_null(text);
+    assert_int_equal(lb_read_options_new(&plain, NULL), LB_OK);
+    assert_int_equal(lb_read_options_new(&declared, NULL), LB_OK);
+    assert_int_equal(lb_read_options_set(declared, "column", "id=float64", NULL), LB_OK);
+    for (size_t i = 0; i < LB_COUNT_OF(rows) * LB_COUNT_OF(strides); i++) {
+        const size_t n = rows[i % LB_COUNT_OF(rows)], size = many_rows(text, n);
+        lb_survey_options how = { .stride = strides[i % LB_COUNT_OF(strides)],
+                                  .keep_state = true,
+                                  .stats = LB_STATS_ALL };
+        const lb_read_options *o = i % 7 == 3 ? declared : plain;
+        assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+        survey(store, 1, o, how, &one);
+        assert_int_equal(one.status, LB_OK);
+        assert_int_equal(one.entry.total_rows, n);
+        assert_true((one.entry.open_state.size != 0) == (o == plain));
+        for (size_t k = 0; k < LB_COUNT_OF(parts); k++) {
+            how.part = parts[k];
+            survey(store, k % 2 == 0 ? 2 : 7, o, how, &many);
+            same_survey(&one, &many);
+            survey_free(&many);
+        }
+        survey_free(&one);
+        lb_store_close(store);
+    }
+    lb_read_options_free(plain);
+    lb_read_options_free(declared);
+    free(text);
+}
+
 static uint64_t most_used;
 
 static void watch_memory(void *user, const uint8_t *bytes, size_t size)
@@ -474,6 +550,7 @@ int main(void)
         cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
         cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
         cmocka_unit_test(threads_hard_files),     cmocka_unit_test(threads_long_records),
+        cmocka_unit_test(threads_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #ifndef TESTS_JSON_FILES_H
 #define TESTS_JSON_FILES_H
 
+#include "format/checked_sums.h"
 #include "format/json/json_handlers.h"
 #include "format/json/json_rows.h"
 #include "format/json/json_texts.h"
@@ -22,6 +23,15 @@ static void surveyed_tap(void *user, const uint8_t *bytes, size_t size)
     assert_int_equal(lb_buf_append(&s->tapped, bytes, size, NULL), LB_OK);
 }
 
+static inline void surveyed_give(void *user, const uint8_t *bytes, size_t size, const uint8_t *sums)
+{
+    const surveyed *s = user;
+
+    assert_int_equal(s->tapped.size % CHECKED_RANGE, 0);
+    assert_true(checked_right(bytes, size, sums));
+    surveyed_tap(user, bytes, size);
+}
+
 static lb_context *new_context(unsigned threads)
 {
     const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
@@ -35,6 +45,7 @@ static lb_context *new_context(unsigned threads)
 static void survey_store(lb_store *store, const lb_format *format, unsigned threads, const lb_read_options *o,
                          lb_survey_options how, const lb_entry *known, surveyed *out)
 {
+    const lb_sums sums = checked_sums(surveyed_give);
     lb_context *cx = new_context(threads);
     lb_reader *reader;
     bool done = true;
@@ -44,6 +55,7 @@ static void survey_store(lb_store *store, const lb_format *format, unsigned thre
     lb_buf_init(&out->tapped, NULL);
     how.tap = surveyed_tap;
     how.tap_user = out;
+    how.sums = threads > 1 ? &sums : NULL;
     assert_int_equal(format->open(format, cx, store, o, known, &reader, &out->err), LB_OK);
     if (known == NULL)
         out->status = format->survey(reader, &how, &out->arena, &out->entry, &out->err);

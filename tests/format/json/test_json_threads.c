@@ -104,11 +104,54 @@ static void threads_hard_files(void **state)
     free(t.at);
 }
 
+/* The state is that of the last block where one is due: most lie inside a part, and what was seen before begins before it. */
+static void threads_states(void **state)
+{
+    static const unsigned rows[] = { 4096, 4097, 9000, 20001 };
+    static const size_t parts[] = { 3000, 20000, 100001 };
+    static const uint64_t strides[] = { 64, 1000, 4096, 7777, 5000 };
+    text t = { .at = malloc((size_t)2 << 20) };
+
+    (void)state;
+    assert_non_null(t.at);
+    for (unsigned i = 0; i < 20; i++) {
+        const unsigned n = rows[i % 4];
+        lb_survey_options how = { .stride = strides[i % 5], .keep_state = true, .stats = LB_STATS_ALL };
+        lb_store *store;
+        surveyed one, many;
+        t.at[0] = '[';
+        t.size = i % 2;
+        for (unsigned k = 0; k < n; k++) {
+            char *to = t.at + t.size;
+            t.size += (size_t)snprintf(to, 128, "%s{\"id\": %u%s, \"a\": \"%u\"%s}\n", k != 0 && i % 2 != 0 ? "," : "",
+                                       (unsigned)random_below(1000), k > n / 2 && k % 1000 == 7 ? ".5" : "", k,
+                                       k > n / 3 && k % 900 == 1 ? ", \"late\": [1, null]" : "");
+        }
+        t.at[t.size] = ']';
+        t.size += i % 2;
+        assert_int_equal(lb_store_open_memory(t.at, t.size, &store, NULL), LB_OK);
+        survey_store(store, &lb_format_json, 1, NULL, how, NULL, &one);
+        assert_int_equal(one.status, LB_OK);
+        assert_int_equal(one.entry.total_rows, n);
+        assert_true(one.entry.open_state.size != 0);
+        for (size_t k = 0; k < LB_COUNT_OF(parts); k++) {
+            how.part = parts[k];
+            survey_store(store, &lb_format_json, k % 2 == 0 ? 2 : 7, NULL, how, NULL, &many);
+            same_survey(&one, &many);
+            surveyed_free(&many);
+        }
+        surveyed_free(&one);
+        lb_store_close(store);
+    }
+    free(t.at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_random_files),
         cmocka_unit_test(threads_hard_files),
+        cmocka_unit_test(threads_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
