@@ -10,9 +10,7 @@ void lb_codec_front_begin(lb_codec_front *f, lb_codec codec, lb_codec_work *work
                           void *out, size_t out_size)
 {
     lb_codec_front_end(f);
-    *f = (lb_codec_front){
-        .codec = codec, .work = work, .in = bytes, .size = size, .out = out, .out_size = out_size
-    };
+    *f = (lb_codec_front){ .codec = codec, .work = work, .in = bytes, .size = size, .out = out, .out_size = out_size };
 }
 
 void lb_codec_front_end(lb_codec_front *f)
@@ -84,8 +82,8 @@ static bool front_lz4(lb_codec_front *f, size_t least)
 {
     if (f->size > INT_MAX || f->out_size > INT_MAX || f->got != 0)
         return false;
-    int got = LZ4_decompress_safe_partial((const char *)f->in, (char *)f->out, (int)f->size, (int)least,
-                                          (int)f->out_size);
+    int got =
+        LZ4_decompress_safe_partial((const char *)f->in, (char *)f->out, (int)f->size, (int)least, (int)f->out_size);
     if (got < 0 || (size_t)got < least)
         return false;
     f->got = (size_t)got;

@@ -58,8 +58,8 @@ static bool body_is_likely(const lb_parquet_body *body, size_t stored, size_t si
     return size <= little || size / 64 <= stored;
 }
 
-lb_status lb_parquet_body_unpack(lb_parquet_body *body, lb_codec codec, const uint8_t *bytes, size_t stored, size_t size,
-                                 lb_error *err)
+lb_status lb_parquet_body_unpack(lb_parquet_body *body, lb_codec codec, const uint8_t *bytes, size_t stored,
+                                 size_t size, lb_error *err)
 {
     lb_buf *out = &body->bytes;
 
