@@ -503,7 +503,7 @@ static lb_status convert_wide(lb_parquet_column *c, pq_field *f, lb_parquet_valu
     for (size_t at = 0; stored == NULL && at < n; at += COLUMN_BLOCK) {
         const size_t part = LB_MIN(n - at, (size_t)COLUMN_BLOCK);
         c->scratch.size = 0;
-        LB_TRY(lb_buf_reserve(&c->scratch, part * f->as.stored, err));
+        LB_TRY(lb_buf_reserve(&c->scratch, part * f->as.stored + 1, err)); /* never NULL */
         LB_TRY(lb_parquet_values_fixed(v, part, c->scratch.data, err));
         LB_TRY(lb_parquet_convert(&f->as, c->scratch.data, part, out + at * f->as.width, err));
     }

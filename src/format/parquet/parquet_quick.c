@@ -9,7 +9,15 @@
 /* Structs that are passed over have few fields: an id never comes near what is refused. */
 #define QUICK_FIELDS 64
 
-enum { QUICK_TRUE = 1, QUICK_FALSE = 2, QUICK_I32 = 5, QUICK_I64 = 6, QUICK_BYTES = 8, QUICK_LIST = 9, QUICK_STRUCT = 12 };
+enum {
+    QUICK_TRUE = 1,
+    QUICK_FALSE = 2,
+    QUICK_I32 = 5,
+    QUICK_I64 = 6,
+    QUICK_BYTES = 8,
+    QUICK_LIST = 9,
+    QUICK_STRUCT = 12
+};
 
 /* A number; NULL: longer than 9 bytes. */
 static inline __attribute__((always_inline)) const uint8_t *quick_varint(const uint8_t *p, uint64_t *out)
