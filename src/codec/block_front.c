@@ -6,6 +6,8 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include "codec/inflate.h"
+
 void lb_codec_front_begin(lb_codec_front *f, lb_codec codec, lb_codec_work *work, const void *bytes, size_t size,
                           void *out, size_t out_size)
 {
@@ -16,6 +18,7 @@ void lb_codec_front_begin(lb_codec_front *f, lb_codec codec, lb_codec_work *work
 void lb_codec_front_end(lb_codec_front *f)
 {
     BrotliDecoderDestroyInstance(f->brotli);
+    lb_inflate_free(f->inflate);
     *f = (lb_codec_front){ 0 };
 }
 
@@ -78,6 +81,38 @@ static bool front_brotli(lb_codec_front *f, size_t least)
     return out_left == 0 && result == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT;
 }
 
+/* RFC 1952: the head that all writers of columnar files write, without names and comments. */
+static bool front_gzip_begin(lb_codec_front *f)
+{
+    static const uint8_t head[] = { 0x1F, 0x8B, 8, 0 };
+
+    f->taken = 10;
+    if (f->size < f->taken || memcmp(f->in, head, sizeof head) != 0)
+        return false;
+    f->inflate = lb_inflate_new();
+    if (f->inflate != NULL)
+        lb_inflate_begin(f->inflate, 0);
+    return f->inflate != NULL;
+}
+
+/* The checksum is only looked at where all is decoded. */
+static bool front_gzip(lb_codec_front *f, size_t least)
+{
+    lb_inflate_io io = { .in = f->in + f->taken,
+                         .in_end = f->in + f->size,
+                         .out = f->out + f->got,
+                         .out_end = f->out + least,
+                         .history = f->out,
+                         .in_last = true };
+    lb_inflate_stop stop;
+
+    if (least == f->out_size || lb_inflate_run(f->inflate, &io, &stop, NULL) != LB_OK)
+        return false;
+    f->taken = (size_t)(io.in - f->in);
+    f->got = (size_t)(io.out - f->out);
+    return f->got >= least;
+}
+
 static bool front_lz4(lb_codec_front *f, size_t least)
 {
     if (f->size > INT_MAX || f->out_size > INT_MAX || f->got != 0)
@@ -106,6 +141,8 @@ static bool front_begin(lb_codec_front *f)
         return front_zstd_begin(f);
     case LB_CODEC_SNAPPY:
         return lb_snappy_begin(&f->snappy, f->in, f->size, f->out, f->out_size);
+    case LB_CODEC_GZIP:
+        return front_gzip_begin(f);
     case LB_CODEC_BROTLI:
     case LB_CODEC_LZ4:
         return true;
@@ -123,6 +160,8 @@ static bool front_more(lb_codec_front *f, size_t least)
         return front_snappy(f, least);
     case LB_CODEC_BROTLI:
         return front_brotli(f, least);
+    case LB_CODEC_GZIP:
+        return front_gzip(f, least);
     default:
         return front_lz4(f, least);
     }

@@ -70,9 +70,9 @@ static void texts_one_by_one(void **state)
     for (uint32_t step = 1; step < N_TEXTS; step = step * 3 + 1) {
         lb_parquet_dictionary d;
         lb_parquet_dictionary_init(&d, &budget);
-        assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_SNAPPY, block.data, block.size, plain.size, N_TEXTS,
-                                                    true, NULL),
-                         LB_OK);
+        assert_int_equal(
+            lb_parquet_dictionary_take(&d, LB_CODEC_SNAPPY, block.data, block.size, plain.size, N_TEXTS, true, NULL),
+            LB_OK);
         for (uint32_t i = step - 1; i < N_TEXTS; i += step) {
             assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, i + 1, NULL), LB_OK);
             assert_in_range(d.body.front.got, 1, (i + 1) * 104 + plain.size / 16 + 8192);
@@ -149,8 +149,8 @@ static void values_in_the_file(void **state)
     for (uint32_t i = 0; i < N - 10; i += 9973) {
         const uint32_t indices[] = { i, (i * 7 + 1) % (N - 10), N - 11 };
         for (size_t k = 0; k < 3; k++) {
-            assert_int_equal(
-                lb_parquet_dictionary_pick(&d, &long_leaf, &as_long, indices + k, 1, indices[k], NULL), LB_OK);
+            assert_int_equal(lb_parquet_dictionary_pick(&d, &long_leaf, &as_long, indices + k, 1, indices[k], NULL),
+                             LB_OK);
             assert_memory_equal(d.values + indices[k] * 8, &numbers[indices[k] + 10], 8);
         }
     }
