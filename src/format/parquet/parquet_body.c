@@ -3,21 +3,16 @@
 /* Of pages that are not compressed so much is read at least. */
 #define BODY_LEAST ((size_t)4096)
 
-/* Buffers grow by doubling from the one size to the other. */
-#define BODY_ROOM ((size_t)64 << 10)
+/* Larger buffers get no room but what they need. */
 #define BODY_ROOM_MOST ((size_t)8 << 20)
 
 lb_status lb_parquet_room(lb_buf *buf, size_t size, lb_error *err)
 {
-    size_t good = BODY_ROOM;
-
     buf->size = 0;
     if (size <= buf->cap)
         return LB_OK;
     lb_buf_free(buf);
-    while (good < size && good < BODY_ROOM_MOST)
-        good *= 2;
-    if (good >= size && lb_buf_reserve(buf, good, NULL) == LB_OK)
+    if (size <= BODY_ROOM_MOST && lb_buf_reserve(buf, size + size / 4, NULL) == LB_OK)
         return LB_OK;
     return lb_buf_reserve(buf, size, err);
 }
@@ -58,21 +53,21 @@ static bool body_is_likely(const lb_parquet_body *body, size_t stored, size_t si
     return size <= little || size / 64 <= stored;
 }
 
-lb_status lb_parquet_body_unpack(lb_parquet_body *body, lb_codec codec, const uint8_t *bytes, size_t stored,
-                                 size_t size, lb_error *err)
+lb_status lb_parquet_body_unpack(lb_parquet_body *body, lb_codec codec, lb_codec_work *work, const uint8_t *bytes,
+                                 size_t stored, size_t size, lb_error *err)
 {
     lb_buf *out = &body->bytes;
 
     lb_parquet_body_reset(body);
     if (!body_is_likely(body, stored, size)) { /* it grows as it comes */
-        LB_TRY(lb_codec_decode_append(codec, &body->work, bytes, stored, size, out, err));
+        LB_TRY(lb_codec_decode_append(codec, work, bytes, stored, size, out, err));
         if (out->size != size)
             return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a page gives %zu bytes, not the %zu of its header", out->size,
                            size);
         return lb_buf_reserve(out, LB_PARQUET_BODY_SLACK, err);
     }
     LB_TRY(lb_parquet_room(out, size + LB_PARQUET_BODY_SLACK, err));
-    LB_TRY(lb_codec_decode_exact(codec, &body->work, bytes, stored, out->data, size, err));
+    LB_TRY(lb_codec_decode_exact(codec, work, bytes, stored, out->data, size, err));
     out->size = size;
     return LB_OK;
 }
@@ -81,7 +76,7 @@ lb_status lb_parquet_body_begin(lb_parquet_body *body, lb_codec codec, const uin
                                 lb_error *err)
 {
     if (!body_is_likely(body, stored, size))
-        return lb_parquet_body_unpack(body, codec, bytes, stored, size, err);
+        return lb_parquet_body_unpack(body, codec, &body->work, bytes, stored, size, err);
     lb_parquet_body_reset(body);
     LB_TRY(lb_parquet_room(&body->bytes, size + LB_PARQUET_BODY_SLACK, err));
     lb_codec_front_begin(&body->front, codec, &body->work, bytes, stored, body->bytes.data, size);

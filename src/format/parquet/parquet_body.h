@@ -23,9 +23,10 @@ void lb_parquet_body_free(lb_parquet_body *body);
 void lb_parquet_body_reset(lb_parquet_body *body); /* nothing is in it; its memory stays */
 size_t lb_parquet_body_memory(const lb_parquet_body *body);
 
-/* All of it: `stored` bytes give exactly `size`. Errors: CORRUPT, BUDGET, NOMEM. */
-lb_status lb_parquet_body_unpack(lb_parquet_body *body, lb_codec codec, const uint8_t *bytes, size_t stored,
-                                 size_t size, lb_error *err);
+/* All of it: `stored` bytes give exactly `size`. `work` may be the body's own, or another one's that is not at work.
+ * Errors: CORRUPT, BUDGET, NOMEM. */
+lb_status lb_parquet_body_unpack(lb_parquet_body *body, lb_codec codec, lb_codec_work *work, const uint8_t *bytes,
+                                 size_t stored, size_t size, lb_error *err);
 
 /* The same, but only as it is asked for: `bytes` are lent until the body is reset, or begun anew. */
 lb_status lb_parquet_body_begin(lb_parquet_body *body, lb_codec codec, const uint8_t *bytes, size_t stored, size_t size,

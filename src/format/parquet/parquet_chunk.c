@@ -300,8 +300,8 @@ lb_status lb_parquet_chunk_dictionary_page(lb_parquet_chunk *c, const lb_parquet
     LB_TRY(page_stored(c, head, &bytes, err));
     if (part && c->plan.codec != LB_CODEC_NONE)
         LB_TRY(dictionary_keep(c, &bytes, page->stored_size, err));
-    return lb_parquet_dictionary_take(&c->dictionary, c->plan.codec, bytes, page->stored_size, page->size, count, part,
-                                      err);
+    return lb_parquet_dictionary_take(&c->dictionary, c->plan.codec, &c->body.work, bytes, page->stored_size,
+                                      page->size, count, part, err);
 }
 
 lb_status lb_parquet_chunk_indices(lb_parquet_chunk *c, const lb_parquet_conversion *as, size_t n, uint32_t *out,
@@ -420,7 +420,7 @@ static lb_status page_unpack(lb_parquet_chunk *c, size_t size, const uint8_t **a
     if (page_is_part(c))
         LB_TRY(lb_parquet_body_begin(&c->body, c->plan.codec, *at, stored, size, err));
     else
-        LB_TRY(lb_parquet_body_unpack(&c->body, c->plan.codec, *at, stored, size, err));
+        LB_TRY(lb_parquet_body_unpack(&c->body, c->plan.codec, &c->body.work, *at, stored, size, err));
     *at = c->body.bytes.data;
     *end = *at + c->body.bytes.size;
     return LB_OK;

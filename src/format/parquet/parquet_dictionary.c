@@ -34,16 +34,17 @@ size_t lb_parquet_dictionary_memory(const lb_parquet_dictionary *d)
     return lb_parquet_body_memory(&d->body) + d->stored.cap + d->made.cap + d->spans.cap;
 }
 
-lb_status lb_parquet_dictionary_take(lb_parquet_dictionary *d, lb_codec codec, const uint8_t *bytes, size_t stored,
-                                     size_t size, uint32_t count, bool part, lb_error *err)
+lb_status lb_parquet_dictionary_take(lb_parquet_dictionary *d, lb_codec codec, lb_codec_work *work,
+                                     const uint8_t *bytes, size_t stored, size_t size, uint32_t count, bool part,
+                                     lb_error *err)
 {
     lb_parquet_dictionary_reset(d);
     if (stored == 0 && codec != LB_CODEC_NONE)
         LB_TRY(lb_parquet_room(&d->body.bytes, LB_PARQUET_BODY_SLACK, err));
     else if (codec == LB_CODEC_NONE)
-        LB_TRY(lb_parquet_body_unpack(&d->body, codec, bytes, stored, stored, err));
+        LB_TRY(lb_parquet_body_unpack(&d->body, codec, work, bytes, stored, stored, err));
     else if (!part)
-        LB_TRY(lb_parquet_body_unpack(&d->body, codec, bytes, stored, size, err));
+        LB_TRY(lb_parquet_body_unpack(&d->body, codec, work, bytes, stored, size, err));
     else
         LB_TRY(lb_parquet_body_begin(&d->body, codec, bytes, stored, size, err));
     d->there = true;

@@ -22,9 +22,10 @@ void lb_parquet_dictionary_reset(lb_parquet_dictionary *d); /* none is there; it
 size_t lb_parquet_dictionary_memory(const lb_parquet_dictionary *d);
 
 /* Take a page of `count` values. `part`: not all of them are likely to be asked for; then `bytes` are lent until the
- * dictionary is reset. Errors: CORRUPT, BUDGET, NOMEM. */
-lb_status lb_parquet_dictionary_take(lb_parquet_dictionary *d, lb_codec codec, const uint8_t *bytes, size_t stored,
-                                     size_t size, uint32_t count, bool part, lb_error *err);
+ * dictionary is reset; else `work` serves. Errors: CORRUPT, BUDGET, NOMEM. */
+lb_status lb_parquet_dictionary_take(lb_parquet_dictionary *d, lb_codec codec, lb_codec_work *work,
+                                     const uint8_t *bytes, size_t stored, size_t size, uint32_t count, bool part,
+                                     lb_error *err);
 
 /* As above, of a page that is not compressed: its bytes stand in the store from `at` on. Errors: BUDGET, NOMEM. */
 lb_status lb_parquet_dictionary_lie(lb_parquet_dictionary *d, lb_store *store, uint64_t at, size_t size, uint32_t count,

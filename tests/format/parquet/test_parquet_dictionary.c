@@ -70,9 +70,9 @@ static void texts_one_by_one(void **state)
     for (uint32_t step = 1; step < N_TEXTS; step = step * 3 + 1) {
         lb_parquet_dictionary d;
         lb_parquet_dictionary_init(&d, &budget);
-        assert_int_equal(
-            lb_parquet_dictionary_take(&d, LB_CODEC_SNAPPY, block.data, block.size, plain.size, N_TEXTS, true, NULL),
-            LB_OK);
+        assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_SNAPPY, NULL, block.data, block.size, plain.size,
+                                                    N_TEXTS, true, NULL),
+                         LB_OK);
         for (uint32_t i = step - 1; i < N_TEXTS; i += step) {
             assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, i + 1, NULL), LB_OK);
             assert_in_range(d.body.front.got, 1, (i + 1) * 104 + plain.size / 16 + 8192);
@@ -96,14 +96,14 @@ static void too_few(void **state)
 
     (void)state;
     lb_parquet_dictionary_init(&d, &budget);
-    assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, two, sizeof two, sizeof two, 1u << 31, true, NULL),
-                     LB_OK);
+    assert_int_equal(
+        lb_parquet_dictionary_take(&d, LB_CODEC_NONE, NULL, two, sizeof two, sizeof two, 1u << 31, true, NULL), LB_OK);
     assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, 2, NULL), LB_OK);
     assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, 3, NULL), LB_CORRUPT);
     assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, 1u << 31, NULL), LB_CORRUPT);
-    assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, two, sizeof two - 1, 0, 2, true, NULL), LB_OK);
+    assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, NULL, two, sizeof two - 1, 0, 2, true, NULL), LB_OK);
     assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, 2, NULL), LB_CORRUPT);
-    assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, two, 8, 0, 2, true, NULL), LB_OK);
+    assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, NULL, two, 8, 0, 2, true, NULL), LB_OK);
     assert_int_equal(lb_parquet_dictionary_ready(&d, &long_leaf, &as_long, 1, NULL), LB_OK);
     assert_int_equal(lb_parquet_dictionary_ready(&d, &long_leaf, &as_long, 2, NULL), LB_CORRUPT);
     lb_parquet_dictionary_reset(&d);
@@ -120,11 +120,12 @@ static void nothing_at_all(void **state)
     lb_parquet_dictionary_init(&d, &budget);
     for (int part = 0; part < 2; part++)
         for (int codec = 0; codec < 2; codec++) {
-            assert_int_equal(lb_parquet_dictionary_take(&d, codec == 0 ? LB_CODEC_NONE : LB_CODEC_ZSTD, NULL, 0, 0, 100,
-                                                        part != 0, NULL),
+            assert_int_equal(lb_parquet_dictionary_take(&d, codec == 0 ? LB_CODEC_NONE : LB_CODEC_ZSTD, NULL, NULL, 0,
+                                                        0, 100, part != 0, NULL),
                              LB_OK);
             assert_int_equal(lb_parquet_dictionary_ready(&d, &nothing_leaf, &as_nothing, 100, NULL), LB_OK);
-            assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, NULL, 0, 0, 0, part != 0, NULL), LB_OK);
+            assert_int_equal(lb_parquet_dictionary_take(&d, LB_CODEC_NONE, NULL, NULL, 0, 0, 0, part != 0, NULL),
+                             LB_OK);
             assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, 0, NULL), LB_OK);
             assert_int_equal(lb_parquet_dictionary_ready(&d, &text_leaf, &as_text, 1, NULL), LB_CORRUPT);
         }
