@@ -93,6 +93,7 @@ static void read_file(lb_context *cx, lb_store *store)
     const bool good = survey(cx, store, 0, &arena, &entry);
     REQUIRE(survey(cx, store, 5, &arena, &again) == good);
     if (good) {
+        entry.size_bytes = store->size;
         REQUIRE(entry.total_rows == again.total_rows && lb_str_equal(entry.arrow_schema, again.arrow_schema) &&
                 lb_str_equal(entry.open_state, again.open_state) && entry.blocks.count == again.blocks.count);
         REQUIRE(lb_ipc_decode_schema(entry.arrow_schema.at, entry.arrow_schema.size, &schema, NULL) == LB_OK);

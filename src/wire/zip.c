@@ -102,10 +102,10 @@ lb_status lb_zip_end64(const uint8_t *record, uint64_t file_size, lb_zip_end *en
 
 /* ---------------------------------------------------------------- entries */
 
-/* ZIP64: the fields that are all ones stand in an extra field, in this order. */
-static void zip_wide(lb_cursor extra, lb_zip_entry *e)
+/* ZIP64: the fields that are all ones stand in an extra field, in this order. False: it is too short for them. */
+static bool zip_wide(lb_cursor extra, lb_zip_entry *e)
 {
-    while (lb_cursor_left(&extra) >= 4) {
+    while (!extra.bad && lb_cursor_left(&extra) >= 4) {
         uint16_t id = lb_cursor_u16(&extra), size = lb_cursor_u16(&extra);
         const uint8_t *p = lb_cursor_take(&extra, size);
         if (p == NULL || id != 1)
@@ -118,8 +118,9 @@ static void zip_wide(lb_cursor extra, lb_zip_entry *e)
             e->packed = lb_cursor_u64(&c);
         if (e->local_at == UINT32_MAX)
             e->local_at = lb_cursor_u64(&c);
-        return;
+        return !c.bad;
     }
+    return true;
 }
 
 static lb_status zip_entry(lb_cursor *c, const lb_zip_end *end, lb_arena *arena, lb_zip_entry *e, lb_error *err)
@@ -144,7 +145,8 @@ static lb_status zip_entry(lb_cursor *c, const lb_zip_end *end, lb_arena *arena,
         return lb_fail(err, LB_CORRUPT, LB_AT(at), "zip: an entry reaches past the directory");
     lb_cursor wide;
     lb_cursor_init(&wide, more, extra, 0);
-    zip_wide(wide, e);
+    if (!zip_wide(wide, e))
+        return lb_fail(err, LB_CORRUPT, LB_AT(at), "zip: the ZIP64 field of an entry is too short for its sizes");
     if (!lb_add_u64(e->local_at, end->shift, &e->local_at) || !lb_add_u64(e->local_at, e->packed, &stop) ||
         stop > end->at)
         return lb_fail(err, LB_CORRUPT, LB_AT(at), "zip: an entry lies outside the file");

@@ -77,10 +77,12 @@ static lb_status records_pass(mp_records *r, uint64_t count, uint64_t *passed, b
         r->row += *passed;
         if (r->left != UINT64_MAX)
             r->left -= *passed;
-        *more = step == LB_MSGPACK_MORE;
+        *more = step != LB_MSGPACK_DONE;
         if (*passed != 0)
             r->after = r->at + (r->skip.pending == 0 ? r->place : r->start);
-        if (step == LB_MSGPACK_BAD)
+        /* A value that the file is too short for is torn, whatever else is wrong with it: whether that is seen here or at the end of
+         * the window must not depend on the window. Once too short it stays so, for each token takes at least a byte. */
+        if (step == LB_MSGPACK_BAD && !records_hopeless(r))
             return records_fail(r, err);
     }
     return LB_OK;

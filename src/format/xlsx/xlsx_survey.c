@@ -198,8 +198,8 @@ static lb_status survey_field(survey *s, const survey_column *c, lb_str name, st
 
 static lb_status survey_fields(survey *s, survey_names *names, lb_error *err)
 {
-    const survey_column *columns = s->columns + s->table.first_column;
     size_t n = (size_t)s->table.schema.n_children;
+    const survey_column *columns = n == 0 ? NULL : s->columns + s->table.first_column;
     lb_str name;
 
     /* What the sheet itself calls a column, no made-up name may take. */
