@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end = data + (size < MOST ? size : MOST);
 
     for (const uint8_t *p = data; p < end; p++) {
-        lb_pqt_chunk quick = { 0 }, table = { 0 };
+        lb_pqt_chunk quick, table = { 0 };
+        memset(&quick, 0xAA, sizeof quick);
         const uint8_t *behind = lb_pqt_chunk_quick(p, end, &quick);
         lb_cursor in;
         lb_arena none;

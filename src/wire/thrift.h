@@ -50,7 +50,7 @@ typedef struct lb_thrift_list {
 typedef struct lb_thrift_struct lb_thrift_struct;
 typedef struct lb_thrift_type lb_thrift_type;
 
-/* Code that reads a struct as its table would, in the compact protocol, from [p, end) into `item`, all zero: the place behind it.
+/* Code that reads a struct as its table would, in the compact protocol, from [p, end) into `item`, whatever was in it: the place behind it.
  * NULL: the table has to read it; then what is in `item` counts for nothing. */
 typedef const uint8_t *(*lb_thrift_quick_fn)(const uint8_t *p, const uint8_t *end, void *item);
 

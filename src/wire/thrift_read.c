@@ -431,7 +431,7 @@ static void visit_list(thrift_reader *r, const lb_thrift_type *type, uint64_t co
         reader_stop(r, lb_arena_fail(r->arena, r->err));
     for (; out->count < count && !r->in->bad; out->count++) {
         const uint8_t *behind = NULL;
-        if (out->count != 0)
+        if (out->count != 0 && type->quick == NULL)
             memset(item, 0, type->item->size);
         if (r->compact && type->quick != NULL)
             behind = type->quick(r->in->at, r->in->end, item);

@@ -150,7 +150,11 @@ static lb_status footer_chunk(footer_parse *p, const lb_pqt_chunk *c, lb_error *
                                    .physical = (uint8_t)m->type,
                                    .statistics = m->statistics.at,
                                    .statistics_size = (uint32_t)m->statistics.size };
-    return lb_buf_append(&p->f->meta_list, &meta, sizeof meta, err);
+    lb_buf *list = &p->f->meta_list;
+    if (list->cap - list->size < sizeof meta)
+        LB_TRY(lb_buf_reserve(list, sizeof meta, err));
+    lb_buf_put(list, &meta, sizeof meta);
+    return LB_OK;
 }
 
 /* Bytes of its chunks, and where the first lies. */

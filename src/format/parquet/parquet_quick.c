@@ -281,6 +281,9 @@ const uint8_t *lb_pqt_chunk_quick(const uint8_t *p, const uint8_t *end, void *it
     lb_pqt_chunk *c = item;
     int64_t unused;
 
+    c->file_path = c->crypto = c->meta.statistics = (lb_str){ NULL, 0 };
+    c->meta.index_page = c->meta.dictionary_page = c->offset_index = c->column_index = 0;
+    c->offset_index_length = c->column_index_length = 0;
     if (quick_near(p, end) || *p != (2 << 4 | QUICK_I64)) /* file_offset: nothing needs it */
         return NULL;
     p = quick_i64(p + 1, &unused);

@@ -5,7 +5,7 @@
 
 #include "format/parquet/parquet_thrift.h"
 
-/* Read one from [p, end) into `item`, an lb_pqt_chunk that is all zero. Gives the place behind it; NULL for anything out of the
+/* Read one from [p, end) into `item`, an lb_pqt_chunk, whatever was in it. Gives the place behind it; NULL for anything out of the
  * ordinary, damage too: the tables of parquet_thrift.h read that, and what was filled in counts for nothing. */
 const uint8_t *lb_pqt_chunk_quick(const uint8_t *p, const uint8_t *end, void *item);
 
