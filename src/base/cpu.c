@@ -21,19 +21,19 @@ static const struct {
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-/* Bodies for AVX2 count and pick out bits, too. Virtual machines may have the one without the other, and LZCNT that is not there
- * gives wrong numbers without a word. */
+/* Bodies for AVX2 count bits, pick them out and multiply without carries, too. Virtual machines may have the one without the other,
+ * and LZCNT that is not there gives wrong numbers without a word. */
 static bool cpu_counts_bits(void)
 {
     unsigned a, b, c, d;
 
     return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c & bit_LZCNT) != 0 && __builtin_cpu_supports("popcnt") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("pclmul");
 }
 #endif
 
 /* AVX512 stands for its foundation with byte, doubleword and short-vector forms: what every server since 2017 has. VBMI2 came two
- * years later. */
+ * years later, and with it VBMI, GFNI and VPOPCNTDQ, for which it stands, too. */
 static unsigned cpu_find(void)
 {
     unsigned found = 0;
@@ -44,7 +44,8 @@ static unsigned cpu_find(void)
     if ((found & LB_CPU_AVX2) != 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         found |= LB_CPU_AVX512;
-    if ((found & LB_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512vbmi2"))
+    if ((found & LB_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") &&
+        __builtin_cpu_supports("gfni") && __builtin_cpu_supports("avx512vpopcntdq"))
         found |= LB_CPU_VBMI2;
 #elif defined(__aarch64__) || defined(__ARM_NEON)
     found |= LB_CPU_NEON;

@@ -9,14 +9,16 @@
 #define LB_FIND_VALUES 6
 
 /* For each of `blocks` blocks of 64 bytes and each of `n` byte values (1 to LB_FIND_VALUES) a word of 64 bits:
- * bit i of out[b * n + v] says whether p[64 * b + i] is values[v]. Reads exactly 64 * blocks bytes. */
-typedef void (*lb_find_fn)(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out);
+ * bit i of out[v * stride + b] says whether p[64 * b + i] is values[v]. Reads exactly 64 * blocks bytes, and writes `blocks` words a
+ * value. */
+typedef void (*lb_find_fn)(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out,
+                           size_t stride);
 
 /* The fastest one for this machine; all give the same bits. */
 lb_find_fn lb_find_values(void);
 
 /* The definition, byte by byte: the oracle of the others. */
-void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out);
+void lb_find_scalar(const uint8_t *p, size_t blocks, const uint8_t *values, unsigned n, uint64_t *out, size_t stride);
 
 /* The places of the bits of `n` words, in order: bit i of word w stands for at + 64 * w + i. Of `out` up to 64 places behind those
  * may be written, too. */

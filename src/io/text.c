@@ -9,6 +9,11 @@
 
 #define TEXT_CHUNK ((size_t)256 * 1024)
 
+/* Where a place in memory lies a few bytes further on in its page than the bytes of the file in theirs, the kernel copies a third
+ * as fast (measured on Zen 4: below 16 bytes 3 times the time, below 32 bytes 1.3 times; others take no notice). */
+#define TEXT_PAGE 4096
+#define TEXT_APART 32
+
 /* Encoded bytes decoded at a time. lb_text_offset decodes as much again. */
 #define TEXT_PIECE 1024
 #define TEXT_LONG_PIECE (16 * TEXT_PIECE)
@@ -161,12 +166,12 @@ void lb_text_close(lb_text *t)
 
 /* ---------------------------------------------------------------- the window's buffer */
 
-/* Room for `more` bytes and the padding after the window, whose first `lead` bytes before data are kept as well. */
+/* Room for `more` bytes, the padding and a move apart after the window, whose first `lead` bytes before data are kept as well. */
 static lb_status text_make_room(lb_text *t, size_t more, size_t lead, lb_error *err)
 {
     size_t start = (size_t)(t->data - t->window.data) - lead, kept = t->window.size - start;
     size_t need;
-    if (__builtin_add_overflow(more, (size_t)LB_TEXT_PADDING, &need))
+    if (__builtin_add_overflow(more, (size_t)LB_TEXT_PADDING + TEXT_APART, &need))
         return lb_fail(err, LB_BUDGET, LB_NOWHERE, "a piece of %zu bytes is too large to be read at once", more);
     if (need > t->window.cap - t->window.size && kept <= start) {
         memmove(t->window.data, t->window.data + start, kept);
@@ -237,14 +242,26 @@ static void text_check_utf8(lb_text *t)
         text_mark_bad(t, t->checked_to, cut);
 }
 
+/* Move the window on where it ends at such a place; there is room. */
+static void text_move_apart(lb_text *t, size_t lead)
+{
+    uint8_t *start = (uint8_t *)(uintptr_t)t->data - lead;
+    const uintptr_t end = (uintptr_t)t->window.data + t->window.size, apart = (end - t->next_offset) % TEXT_PAGE;
+
+    if (apart == 0 || apart >= TEXT_APART)
+        return;
+    memmove(start + TEXT_APART, start, (size_t)(end - (uintptr_t)start));
+    t->window.size += TEXT_APART;
+    t->data += TEXT_APART;
+}
+
 static lb_status text_more_utf8(lb_text *t, lb_error *err)
 {
     /* A character cut by the last reading is checked as a whole, even if the caller dropped its first bytes. */
     size_t lead = t->bad_at == UINT64_MAX && t->at > t->checked_to ? (size_t)(t->at - t->checked_to) : 0, got;
     LB_TRY(text_make_room(t, t->chunk, lead, err));
-    lb_status status = lb_store_read(t->store, t->next_offset, t->window.data + t->window.size, t->chunk, &got, err);
-    if (status != LB_OK)
-        return status;
+    text_move_apart(t, lead);
+    LB_TRY(lb_store_read(t->store, t->next_offset, t->window.data + t->window.size, t->chunk, &got, err));
     text_give_tap(t, t->window.data + t->window.size, got);
     t->window.size += got;
     t->next_offset += got;

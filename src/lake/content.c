@@ -10,6 +10,7 @@
 
 #define CONTENT_JOB_RANGES 16
 #define CONTENT_READ ((size_t)1 << 20)
+#define CONTENT_ALIGN 4096 /* the kernel copies fast where bytes lie in memory as they lie in the file (io/text.c) */
 #define CONTENT_STARTS 256 /* start hashes looked at in a file that grew */
 #define CONTENT_START_BYTES 64
 
@@ -174,7 +175,7 @@ lb_status lb_content_starts(const char *path, const lb_entry *entry, bool *hold,
 static lb_status content_read(content *c, const content_job *job, lb_store *store, bool *differs, lb_error *err)
 {
     const lb_content_check *check = &c->checks[job->check];
-    content_hasher h = { malloc(CONTENT_READ), lb_xxh3_new(), lb_blake3_new() };
+    content_hasher h = { aligned_alloc(CONTENT_ALIGN, CONTENT_READ), lb_xxh3_new(), lb_blake3_new() };
     uint8_t hash[LB_BLAKE3_SIZE];
     lb_status status = h.buffer == NULL || h.xxh3 == NULL || h.blake3 == NULL ? lb_fail_nomem(err) : LB_OK;
     bool whole = false, looked;

@@ -1,5 +1,6 @@
 /* The public calls on maps. What they lend has to end in NUL and to live as long as the map, which the bytes of the
  * map do not: such strings are copied once for each entry that is asked for, under a lock. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -9,23 +10,33 @@
 #include "lake/map_private.h"
 #include "lake/sandbox.h"
 
-/* Strings of one entry. Filled under the lock and never changed after. */
+/* Strings of one entry; its path stands behind it, and is there from the beginning. The others are filled in, and read, with the lock
+ * held. */
 typedef struct name_slot {
-    const char *path, *format, *locator, *container, *error, *content_hash;
-    bool has_words, has_columns; /* the path is always there */
+    const char *format, *locator, *container, *error, *content_hash;
+    bool has_words, has_columns;
     uint64_t n_columns;
     lb_column_info *columns;
 } name_slot;
 
+#define NAMES_SIDE 4 /* places of the table in 64 bytes */
 #define MAX_WORDS 64 /* different names of formats, locators and containers; more are copied for each entry */
+
+/* An open hash table. Slots are put in with the lock held, and found without it: one that is there stays, and its index with it.
+ * Tables that became too small are kept, for somebody may look into them still; all of them together are as large as the last. */
+typedef struct name_table {
+    struct name_table *older;
+    size_t cap;
+    struct named {
+        uint64_t index;
+        _Atomic(name_slot *) slot; /* NULL: free */
+    } at[];
+} name_table;
 
 struct lb_map_names {
     lb_arena arena;
-    struct named {
-        uint64_t index;
-        name_slot *slot;
-    } * table; /* open hash table; slot NULL: free */
-    size_t count, cap;
+    _Atomic(name_table *) table;
+    size_t count;
     const char *words[MAX_WORDS];
     size_t n_words;
 };
@@ -37,37 +48,61 @@ void lb_map_names_free(lb_map_names *names)
     if (names == NULL)
         return;
     lb_arena_free(&names->arena);
-    free(names->table);
+    name_table *table = atomic_load_explicit(&names->table, memory_order_relaxed);
+    while (table != NULL) {
+        name_table *older = table->older;
+        free(table);
+        table = older;
+    }
     free(names);
 }
 
+static const char *slot_path(const name_slot *slot)
+{
+    return (const char *)(slot + 1);
+}
+
+/* Entries next to one another are looked for next to one another, so that lb_map_names_ahead need not know exactly which is wanted. */
 static size_t names_home(uint64_t index, size_t cap)
 {
-    return (size_t)((index * 0x9E3779B97F4A7C15u) >> 20) & (cap - 1);
+    return (size_t)((((index / NAMES_SIDE) * 0x9E3779B97F4A7C15u) >> 20) * NAMES_SIDE + index % NAMES_SIDE) & (cap - 1);
 }
 
-static size_t names_at(const struct named *table, size_t cap, uint64_t index)
+/* The place of an entry, which has a slot there if there is one yet. */
+static struct named *names_at(name_table *table, uint64_t index, name_slot **slot)
 {
-    size_t at = names_home(index, cap);
-    while (table[at].slot != NULL && table[at].index != index)
-        at = (at + 1) & (cap - 1);
-    return at;
+    for (size_t at = names_home(index, table->cap);; at = (at + 1) & (table->cap - 1)) {
+        *slot = atomic_load_explicit(&table->at[at].slot, memory_order_acquire);
+        if (*slot == NULL || table->at[at].index == index)
+            return &table->at[at];
+    }
 }
 
-static lb_status names_grow(lb_map_names *n, lb_error *err)
+static void names_put(struct named *at, uint64_t index, name_slot *slot)
 {
-    if (n->count * 2 < n->cap)
+    at->index = index;
+    atomic_store_explicit(&at->slot, slot, memory_order_release);
+}
+
+static lb_status names_grow(lb_map_names *n, name_table **out, lb_error *err)
+{
+    name_table *old = atomic_load_explicit(&n->table, memory_order_relaxed);
+    size_t cap = old == NULL ? 64 : old->cap * 2;
+    *out = old;
+    if (old != NULL && n->count * 2 < old->cap)
         return LB_OK;
-    size_t cap = n->cap == 0 ? 64 : n->cap * 2;
-    struct named *table = calloc(cap, sizeof *table);
+    name_table *table = calloc(1, sizeof *table + cap * sizeof table->at[0]);
     if (table == NULL)
         return lb_fail_nomem(err);
-    for (size_t i = 0; i < n->cap; i++)
-        if (n->table[i].slot != NULL)
-            table[names_at(table, cap, n->table[i].index)] = n->table[i];
-    free(n->table);
-    n->table = table;
-    n->cap = cap;
+    table->cap = cap;
+    table->older = old;
+    for (size_t i = 0; old != NULL && i < old->cap; i++) {
+        name_slot *none, *slot = atomic_load_explicit(&old->at[i].slot, memory_order_relaxed);
+        if (slot != NULL)
+            names_put(names_at(table, old->at[i].index, &none), old->at[i].index, slot);
+    }
+    atomic_store_explicit(&n->table, table, memory_order_release);
+    *out = table;
     return LB_OK;
 }
 
@@ -93,7 +128,7 @@ static lb_status names_word(lb_map_names *n, lb_str text, const char **out, lb_e
 
 static lb_status slot_words(const lb_map *map, lb_map_names *n, lb_map_cell c, name_slot *slot, lb_error *err)
 {
-    lb_entry e = { .rel_path = lb_str_of(slot->path) };
+    lb_entry e = { .rel_path = lb_str_of(slot_path(slot)) };
     if (map->extended) {
         LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_FORMAT, c.row, &e.format, err));
         LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_LOCATOR, c.row, &e.locator, err));
@@ -123,31 +158,57 @@ static lb_status slot_fill(const lb_map *map, lb_map_names *n, uint64_t index, n
     return LB_OK;
 }
 
+static lb_status slot_new(const lb_map *map, lb_map_names *n, uint64_t index, name_slot **out, lb_error *err)
+{
+    lb_str path;
+    LB_TRY(lb_map_view_path(map, index, &path, err));
+    name_slot *slot = lb_arena_alloc(&n->arena, 1, sizeof *slot + path.size + 1);
+    if (slot == NULL)
+        return lb_arena_fail(&n->arena, err);
+    memcpy(slot + 1, path.at, path.size);
+    *out = slot;
+    return LB_OK;
+}
+
 /* With the lock held. */
 static lb_status names_slot(lb_map *map, uint64_t index, name_slot **out, lb_error *err)
 {
-    if (map->names == NULL) {
-        map->names = calloc(1, sizeof *map->names);
-        if (map->names == NULL)
+    lb_map_names *n = atomic_load_explicit(&map->names, memory_order_relaxed);
+    name_table *table = NULL;
+    if (n == NULL) {
+        n = calloc(1, sizeof *n);
+        if (n == NULL)
             return lb_fail_nomem(err);
-        lb_arena_init(&map->names->arena, NULL);
+        lb_arena_init(&n->arena, NULL);
+        atomic_store_explicit(&map->names, n, memory_order_release);
     }
-    lb_map_names *n = map->names;
-    LB_TRY(names_grow(n, err));
-    size_t at = names_at(n->table, n->cap, index);
-    *out = n->table[at].slot;
+    LB_TRY(names_grow(n, &table, err));
+    struct named *at = names_at(table, index, out);
     if (*out != NULL)
         return LB_OK;
-    name_slot *slot = lb_arena_alloc(&n->arena, 1, sizeof *slot);
-    if (slot == NULL)
-        return lb_arena_fail(&n->arena, err);
-    lb_str path;
-    LB_TRY(lb_map_view_path(map, index, &path, err));
-    LB_TRY(names_copy(n, path, &slot->path, err));
-    n->table[at] = (struct named){ index, slot };
-    *out = slot;
+    LB_TRY(slot_new(map, n, index, out, err));
+    names_put(at, index, *out);
     n->count++;
     return LB_OK;
+}
+
+/* A path that was lent before, without waiting for anybody; NULL: it was not. */
+static const char *known_path(const lb_map *map, uint64_t index)
+{
+    lb_map_names *n = atomic_load_explicit(&((lb_map *)(uintptr_t)map)->names, memory_order_acquire);
+    name_table *table = n == NULL ? NULL : atomic_load_explicit(&n->table, memory_order_acquire);
+    name_slot *slot = NULL;
+    if (table != NULL)
+        (void)names_at(table, index, &slot);
+    return slot == NULL ? NULL : slot_path(slot);
+}
+
+void lb_map_names_ahead(const lb_map *map, uint64_t index)
+{
+    lb_map_names *n = atomic_load_explicit(&((lb_map *)(uintptr_t)map)->names, memory_order_acquire);
+    name_table *table = n == NULL ? NULL : atomic_load_explicit(&n->table, memory_order_acquire);
+    if (table != NULL)
+        __builtin_prefetch(&table->at[names_home(index, table->cap)]);
 }
 
 static lb_status get_slot(const lb_map *map, uint64_t index, bool words, const name_slot **out, lb_error *err)
@@ -157,7 +218,7 @@ static lb_status get_slot(const lb_map *map, uint64_t index, bool words, const n
     (void)pthread_mutex_lock(&m->lock);
     lb_status status = names_slot(m, index, &slot, err);
     if (status == LB_OK && words && !slot->has_words)
-        status = slot_fill(map, m->names, index, slot, err);
+        status = slot_fill(map, atomic_load_explicit(&m->names, memory_order_relaxed), index, slot, err);
     (void)pthread_mutex_unlock(&m->lock);
     *out = slot;
     return status == LB_OK && slot == NULL ? lb_fail_nomem(err) : status;
@@ -283,7 +344,7 @@ static lb_status get_columns(const lb_map *map, uint64_t index, const name_slot 
     (void)pthread_mutex_lock(&m->lock);
     lb_status status = names_slot(m, index, &slot, err);
     if (status == LB_OK && !slot->has_columns)
-        status = fill_columns(map, m->names, index, &arena, slot, err);
+        status = fill_columns(map, atomic_load_explicit(&m->names, memory_order_relaxed), index, &arena, slot, err);
     if (status == LB_OK)
         slot->has_columns = true;
     (void)pthread_mutex_unlock(&m->lock);
@@ -370,7 +431,7 @@ lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb
     lb_error_clear(err);
     LB_TRY(lb_map_cell_of(map, index, &c, err));
     LB_TRY(get_slot(map, index, true, &slot, err));
-    info.path = slot->path;
+    info.path = slot_path(slot);
     info.format = slot->format;
     info.locator = slot->locator;
     info.container = slot->container;
@@ -435,7 +496,7 @@ lb_status lb_map_column(const lb_map *map, uint64_t index, uint64_t column, lb_c
                        (unsigned long long)map->count, (unsigned long long)index);
     LB_TRY(get_columns(map, index, &slot, err));
     if (column >= slot->n_columns)
-        return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%s' has %llu columns; there is no column %llu", slot->path,
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "'%s' has %llu columns; there is no column %llu", slot_path(slot),
                        (unsigned long long)slot->n_columns, (unsigned long long)column);
     return give(out, &slot->columns[column], sizeof *out, err);
 }
@@ -446,7 +507,8 @@ static lb_status locate_packed(const lb_map *map, lb_map_cell c, lb_blocks *b, l
 {
     lb_str locator;
 
-    LB_TRY(lb_map_text_at(map, c.batch, LB_MAP_F_LOCATOR, c.row, &locator, err));
+    /* Most have another length, so that the text, which is somewhere else, is not looked at. */
+    LB_TRY(lb_map_bytes_at(map, c.batch, LB_MAP_F_LOCATOR, c.row, &locator, err));
     b->packed = lb_str_is(locator, LB_LOCATOR_PACKED);
     return LB_OK;
 }
@@ -496,13 +558,40 @@ static void locate_ahead(const lb_map *map, lb_map_cell c)
     __builtin_prefetch(c.batch->fields[LB_MAP_F_BLOCK_PAGE_INDEXED].data + first / 8);
 }
 
-static lb_status locate(const lb_map *map, lb_map_cell c, uint64_t global_row, uint64_t file_row, lb_place *out,
-                        lb_error *err)
+static lb_status locate_path(const lb_map *map, uint64_t index, const char **out, lb_error *err)
 {
-    uint64_t index = c.batch->first_entry + c.row;
     const name_slot *slot;
+    LB_TRY(get_slot(map, index, false, &slot, err));
+    *out = slot_path(slot);
+    return LB_OK;
+}
+
+/* The only block of an entry, of a batch that has no others. */
+static lb_status locate_single(const lb_map *map, const lb_map_found *f, lb_place *out, lb_error *err)
+{
+    const lb_map_rows *r = f->of;
+    uint64_t at = 0, bytes = 0, line = r->first_line == NULL ? 0 : r->first_line[f->cell.row];
+    if (r->first_byte != NULL) {
+        at = r->first_byte[f->cell.row];
+        bytes = r->bytes[f->cell.row];
+    }
+    if ((at | bytes | line) > INT64_MAX)
+        return lb_map_fail(map, err, "a block lies where none can");
+    out->block = out->block_first_row = 0;
+    out->row_in_block = (int64_t)out->file_row;
+    out->block_rows = (int64_t)f->rows;
+    out->block_first_byte = r->first_byte == NULL ? -1 : (int64_t)at;
+    out->block_bytes = r->first_byte == NULL ? -1 : (int64_t)bytes;
+    out->block_first_line = r->first_line == NULL ? -1 : (int64_t)line;
+    return LB_OK;
+}
+
+static lb_status locate(const lb_map *map, const lb_map_found *f, uint64_t file_row, lb_place *out, lb_error *err)
+{
+    const lb_map_cell c = f->cell;
+    uint64_t index = c.batch->first_entry + c.row;
     lb_place place = { .entry = index,
-                       .global_row = global_row,
+                       .global_row = f->first + file_row,
                        .file_row = file_row,
                        .block = -1,
                        .row_in_block = -1,
@@ -511,32 +600,36 @@ static lb_status locate(const lb_map *map, lb_map_cell c, uint64_t global_row, u
                        .block_first_byte = -1,
                        .block_bytes = -1,
                        .block_first_line = -1 };
-    locate_ahead(map, c);
-    LB_TRY(get_slot(map, index, false, &slot, err));
-    place.path = slot->path;
-    LB_TRY(locate_block(map, c, file_row, &place, err));
+    const bool single = f->of != NULL && f->of->single;
+    if (!single) {
+        lb_map_names_ahead(map, index);
+        locate_ahead(map, c);
+    }
+    place.path = known_path(map, index);
+    if (place.path == NULL)
+        LB_TRY(locate_path(map, index, &place.path, err));
+    LB_TRY(single ? locate_single(map, f, &place, err) : locate_block(map, c, file_row, &place, err));
     return give(out, &place, sizeof place, err);
 }
 
 lb_status lb_map_locate(const lb_map *map, uint64_t global_row, lb_place *out, lb_error *err)
 {
-    lb_map_cell c = { NULL, 0 };
-    uint64_t first = 0;
+    lb_map_found found = { .of = NULL };
     lb_error_clear(err);
-    LB_TRY(lb_map_cell_of_row(map, global_row, &c, &first, err));
-    return locate(map, c, global_row, global_row - first, out, err);
+    LB_TRY(lb_map_cell_of_row(map, global_row, &found, err));
+    return locate(map, &found, global_row - found.first, out, err);
 }
 
 lb_status lb_map_locate_in(const lb_map *map, const char *path, uint64_t file_row, lb_place *out, lb_error *err)
 {
-    uint64_t index, first, rows;
-    lb_map_cell c;
+    uint64_t index;
+    lb_map_found found = { .of = NULL };
     lb_error_clear(err);
     LB_TRY(lb_map_find_path(map, lb_str_of(path), &index, err));
-    LB_TRY(lb_map_view_rows(map, index, &first, &rows, err));
-    if (file_row >= rows)
+    LB_TRY(lb_map_cell_of(map, index, &found.cell, err));
+    LB_TRY(lb_map_cell_rows(map, found.cell, &found.first, &found.rows, err));
+    if (file_row >= found.rows)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: '%s' has %llu row%s",
-                       (unsigned long long)file_row, path, (unsigned long long)rows, rows == 1 ? "" : "s");
-    LB_TRY(lb_map_cell_of(map, index, &c, err));
-    return locate(map, c, first + file_row, file_row, out, err);
+                       (unsigned long long)file_row, path, (unsigned long long)found.rows, found.rows == 1 ? "" : "s");
+    return locate(map, &found, file_row, out, err);
 }

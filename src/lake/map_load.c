@@ -1,7 +1,6 @@
 /* Loading a map and finding entries in it. The file is mapped into memory: a map is only ever replaced by rename
  * (io/save.h), never written in place, so the mapped file cannot shrink under a reader; were someone else to cut it
  * off, the process would be killed, which is why data files are never mapped. */
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -283,9 +282,11 @@ void lb_map_close(lb_map *map)
     if (map->mapped)
         (void)munmap((void *)(uintptr_t)map->bytes, (size_t)map->size);
     lb_buf_free(&map->own);
-    lb_map_names_free(map->names);
-    for (size_t i = 0; i < map->n_parts; i++)
+    lb_map_names_free(atomic_load_explicit(&map->names, memory_order_relaxed));
+    for (size_t i = 0; i < map->n_parts; i++) {
         free(atomic_load_explicit(&map->parts[i].batch, memory_order_relaxed));
+        free(atomic_load_explicit(&map->parts[i].rows, memory_order_relaxed));
+    }
     free(map->parts);
     free(map->first_rows);
     free(map->path_order);
@@ -487,8 +488,8 @@ lb_status lb_map_view_raw_path(const lb_map *map, uint64_t index, lb_str *out, l
     return lb_map_bytes_at(map, c.batch, LB_MAP_F_REL_PATH_RAW, c.row, out, err);
 }
 
-static lb_status rows_of_cell(const lb_map *map, lb_map_cell c, uint64_t *first_global_row, uint64_t *total_rows,
-                              lb_error *err)
+lb_status lb_map_cell_rows(const lb_map *map, lb_map_cell c, uint64_t *first_global_row, uint64_t *total_rows,
+                           lb_error *err)
 {
     uint64_t end, index = c.batch->first_entry + c.row;
     *total_rows = lb_map_u64_at(c.batch, LB_MAP_F_TOTAL_ROWS, c.row);
@@ -504,7 +505,7 @@ lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_gl
 {
     lb_map_cell c;
     LB_TRY(lb_map_cell_of(map, index, &c, err));
-    return rows_of_cell(map, c, first_global_row, total_rows, err);
+    return lb_map_cell_rows(map, c, first_global_row, total_rows, err);
 }
 
 static lb_status not_found(lb_str rel_path, lb_error *err)
@@ -581,118 +582,5 @@ lb_status lb_map_find_path(const lb_map *map, lb_str rel_path, uint64_t *index, 
     if (n == 0 || !lb_str_equal(path, rel_path))
         return not_found(rel_path, err);
     *index = b->first_entry + n - 1;
-    return LB_OK;
-}
-
-#define GUESSES 8 /* then the search only halves, whatever the numbers are */
-
-/* How many of `count` numbers, which ascend, are at or below one; the first is, and is about `from`, and what would
- * follow them is about `to`. The place is guessed by proportion, so that few pages of a large map are touched. */
-static uint64_t count_rows(const uint64_t *first_rows, uint64_t count, uint64_t row, uint64_t from, uint64_t to)
-{
-    uint64_t low = 0, high = count;
-    for (unsigned turn = 0; high - low > 1; turn++) {
-        uint64_t at = low + (high - low) / 2;
-        if (turn < GUESSES && from <= row && row < to) {
-            double share = (double)(row - from) / (double)(to - from);
-            at = low + LB_MIN(LB_MAX((uint64_t)(share * (double)(high - low)), 1u), high - low - 1);
-        }
-        uint64_t first = first_rows[at];
-        if (first <= row) {
-            low = at;
-            from = first;
-        } else {
-            high = at;
-            to = first;
-        }
-    }
-    return high;
-}
-
-static const uint64_t *batch_rows(const lb_map_batch *b)
-{
-    return (const uint64_t *)(const void *)b->fields[LB_MAP_F_FIRST_GLOBAL_ROW].data;
-}
-
-static lb_status part_row(const lb_map *map, size_t i, uint64_t *out, lb_error *err)
-{
-    const lb_map_batch *b;
-    *out = map->parts[i].first_row;
-    if (map->indexed)
-        return LB_OK;
-    LB_TRY(lb_map_batch_of(map, &map->parts[i], &b, err));
-    *out = batch_rows(b)[0];
-    return LB_OK;
-}
-
-/* The last entry that begins at or before a row; *any false: there is none. */
-static lb_status last_up_to(const lb_map *map, uint64_t row, lb_map_cell *out, bool *any, lb_error *err)
-{
-    size_t low = 0, high = map->n_parts;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t first;
-        LB_TRY(part_row(map, middle, &first, err));
-        if (first <= row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *any = low != 0;
-    if (low == 0)
-        return LB_OK;
-    uint64_t from, to = map->total_rows;
-    LB_TRY(part_row(map, low - 1, &from, err));
-    if (low < map->n_parts)
-        LB_TRY(part_row(map, low, &to, err));
-    LB_TRY(lb_map_batch_of(map, &map->parts[low - 1], &out->batch, err));
-    out->row = count_rows(batch_rows(out->batch), out->batch->count, row, from, to) - 1;
-    return LB_OK;
-}
-
-static lb_status map_no_row(const lb_map *map, uint64_t row, lb_error *err)
-{
-    lb_status status =
-        lb_fail(err, LB_USAGE, LB_NOWHERE, "there is no row %llu: the lake has %llu row%s", (unsigned long long)row,
-                (unsigned long long)map->total_rows, map->total_rows == 1 ? "" : "s");
-    lb_fail_path(err, map->path);
-    if (map->total_rows != 0)
-        lb_fail_hint(err, "rows are counted from 0: the last one is %llu", (unsigned long long)map->total_rows - 1);
-    return status;
-}
-
-/* Through the rows worked out on load, of maps that are not ours. */
-static lb_status last_in_list(const lb_map *map, uint64_t row, lb_map_cell *out, bool *any, lb_error *err)
-{
-    *any = map->count != 0;
-    if (map->count == 0)
-        return LB_OK;
-    return lb_map_cell_of(map, count_rows(map->first_rows, map->count, row, 0, map->total_rows) - 1, out, err);
-}
-
-lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_cell *out, uint64_t *first, lb_error *err)
-{
-    uint64_t rows;
-    bool any = false;
-    if (row >= map->total_rows)
-        return map_no_row(map, row, err);
-    LB_TRY(map->first_rows != NULL ? last_in_list(map, row, out, &any, err) : last_up_to(map, row, out, &any, err));
-    if (!any)
-        return lb_map_fail(map, err, "its entries do not begin at row 0");
-    /* An entry without rows begins where the next one does and stands before it, so that the last of them has the
-     * row. */
-    LB_TRY(rows_of_cell(map, *out, first, &rows, err));
-    if (row < *first || row - *first >= rows)
-        return lb_map_fail(map, err, "its global rows have a gap at row %llu", (unsigned long long)row);
-    return LB_OK;
-}
-
-lb_status lb_map_find_row(const lb_map *map, uint64_t row, uint64_t *index, lb_error *err)
-{
-    lb_map_cell cell = { NULL, 0 };
-    uint64_t first;
-    LB_TRY(lb_map_cell_of_row(map, row, &cell, &first, err));
-    assert(cell.batch != NULL);
-    *index = cell.batch->first_entry + cell.row;
     return LB_OK;
 }

@@ -23,6 +23,23 @@ typedef struct lb_map_batch {
     lb_map_array fields[LB_MAP_N_FIELDS];
 } lb_map_batch;
 
+/* Of so many entries' first rows the first one is kept by itself. */
+#define LB_MAP_SAMPLE 64
+
+/* What finds the rows of a batch of a map of ours, worked out when one is first asked for. In a map of millions of entries a look-up
+ * takes as long as what it touches is far apart: what is found here needs not be looked up in the file. */
+typedef struct lb_map_rows {
+    const lb_map_batch *batch;
+    const uint64_t *first_rows; /* of the entries */
+    bool even;                  /* each entry has the rows up to the first one of the next; the last one up to `end` */
+    uint64_t end;
+    /* Each entry has one block, whose place these tell; NULL: unknown in all of them. No more is known of any block. */
+    bool single;
+    const uint64_t *first_byte, *bytes, *first_line;
+    size_t n_samples;
+    uint64_t samples[];
+} lb_map_rows;
+
 /* A batch as opening a map sees it: where it lies by the footer, and what `bazan.batches` says of it; where that is
  * missing, what its header says. Its fields are taken in, and all of this is checked, when an entry of it is first
  * asked for: so opening does not cost more for more batches. */
@@ -32,6 +49,7 @@ typedef struct lb_map_part {
     uint64_t offset, body; /* of the message, and its body's size */
     uint32_t head;         /* bytes of the message before the body */
     _Atomic(lb_map_batch *) batch;
+    _Atomic(lb_map_rows *) rows;
 } lb_map_part;
 
 /* The file's fields in the order of a depth-first walk, which is the order of nodes and buffers in a batch. */
@@ -63,8 +81,8 @@ struct lb_map {
     uint64_t *first_rows;      /* maps that are not ours: worked out on load (LM-107); else NULL */
     uint64_t *path_order;      /* maps whose entries are not sorted: entries in the order of their paths; else NULL */
 
-    pthread_mutex_t lock; /* of `names` */
-    lb_map_names *names;  /* strings the public calls lend */
+    pthread_mutex_t lock;          /* of changes to `names` */
+    _Atomic(lb_map_names *) names; /* strings the public calls lend */
 };
 
 /* A value's place: batch and row in it. */
@@ -79,8 +97,17 @@ lb_status lb_map_batch_of(const lb_map *map, lb_map_part *part, const lb_map_bat
 /* Errors: USAGE (no such entry), CORRUPT. */
 lb_status lb_map_cell_of(const lb_map *map, uint64_t index, lb_map_cell *out, lb_error *err);
 
-/* The entry that holds a global row, and the entry's first one. Errors: as lb_map_find_row. */
-lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_cell *out, uint64_t *first, lb_error *err);
+/* First row of an entry, and how many it has. Errors: CORRUPT. */
+lb_status lb_map_cell_rows(const lb_map *map, lb_map_cell c, uint64_t *first_global_row, uint64_t *total_rows,
+                           lb_error *err);
+
+/* map_rows.c: the entry that holds a global row, its first one and how many it has. Errors: as lb_map_find_row. */
+typedef struct lb_map_found {
+    lb_map_cell cell;
+    uint64_t first, rows;
+    const lb_map_rows *of; /* NULL: the map is not ours */
+} lb_map_found;
+lb_status lb_map_cell_of_row(const lb_map *map, uint64_t row, lb_map_found *out, lb_error *err);
 
 static inline bool lb_map_is_valid(const lb_map_array *a, uint64_t row)
 {
@@ -144,7 +171,8 @@ lb_status lb_map_reference_columns(const lb_map *map, lb_map_cell cell, lb_arena
 lb_status lb_map_print_stats(const lb_entry *entry, bool full, lb_buf *out, lb_error *err);
 lb_status lb_map_print_row_groups(const lb_entry *entry, bool full, lb_buf *out, lb_error *err);
 
-/* map_api.c */
+/* map_api.c. lb_map_names_ahead brings in the place where the path of an entry is looked for that was lent before. */
 void lb_map_names_free(lb_map_names *names);
+void lb_map_names_ahead(const lb_map *map, uint64_t index);
 
 #endif

@@ -29,40 +29,46 @@ static bool every_byte_agrees(lb_find_fn find)
     for (unsigned value = 0; value < 256; value++) {
         const uint8_t wanted = (uint8_t)value;
         memset(block, wanted ^ 0xff, sizeof block);
-        find(block, 1, &wanted, 1, &found);
+        find(block, 1, &wanted, 1, &found, 1);
         if (found != 0)
             return false;
         for (unsigned i = 0; i < LB_FIND_BLOCK; i++) {
             block[i] = wanted;
-            find(block, 1, &wanted, 1, &found);
+            find(block, 1, &wanted, 1, &found, 1);
             if (found != (uint64_t)1 << i)
                 return false;
             block[i] = (uint8_t)(wanted + 1); /* a neighbour in value is another byte */
-            find(block, 1, &wanted, 1, &found);
+            find(block, 1, &wanted, 1, &found, 1);
             if (found != 0)
                 return false;
             block[i] = wanted ^ 0xff;
         }
         memset(block, wanted, sizeof block);
-        find(block, 1, &wanted, 1, &found);
+        find(block, 1, &wanted, 1, &found, 1);
         if (found != UINT64_MAX)
             return false;
     }
     return true;
 }
 
-/* The definition, written here once more. */
+#define UNTOUCHED UINT64_C(0xaaaaaaaaaaaaaaaa)
+
+/* The definition, written here once more; what lies between the words of two values is left as it was. */
 static bool words_are_right(const uint8_t *bytes, size_t blocks, const uint8_t *values, unsigned n,
-                            const uint64_t *words)
+                            const uint64_t *words, size_t stride)
 {
     for (size_t b = 0; b < blocks; b++)
         for (unsigned v = 0; v < n; v++) {
             uint64_t want = 0;
             for (unsigned i = 0; i < LB_FIND_BLOCK; i++)
                 want |= (uint64_t)(bytes[b * LB_FIND_BLOCK + i] == values[v]) << i;
-            if (words[b * n + v] != want)
+            if (words[v * stride + b] != want)
                 return false;
         }
+    for (unsigned v = 0; v < n; v++)
+        for (size_t b = blocks; b < stride; b++)
+            if (words[v * stride + b] != UNTOUCHED)
+                return false;
     return true;
 }
 
@@ -70,12 +76,13 @@ static bool words_are_right(const uint8_t *bytes, size_t blocks, const uint8_t *
 static bool random_blocks_agree(lb_find_fn find)
 {
     enum { MOST = 5 };
-    uint64_t random = 42, words[MOST * LB_FIND_VALUES];
+    uint64_t random = 42, words[(MOST + 3) * LB_FIND_VALUES];
 
     for (int turn = 0; turn < 20000; turn++) {
         size_t at = random_next(&random) % 64, blocks = random_next(&random) % (MOST + 1),
                size = at + blocks * LB_FIND_BLOCK;
         unsigned n = 1 + (unsigned)(random_next(&random) % LB_FIND_VALUES);
+        size_t stride = blocks + random_next(&random) % 4;
         uint8_t range = (uint8_t)(random_next(&random) % 255 + 1), values[LB_FIND_VALUES], *bytes = malloc(size + 1);
         if (bytes == NULL)
             return false;
@@ -83,8 +90,9 @@ static bool random_blocks_agree(lb_find_fn find)
             bytes[i] = (uint8_t)(random_next(&random) % range + 256 - range);
         for (size_t k = 0; k < LB_FIND_VALUES; k++)
             values[k] = (uint8_t)(random_next(&random) % range + 256 - range);
-        find(bytes + at, blocks, values, n, words);
-        bool right = words_are_right(bytes + at, blocks, values, n, words);
+        memset(words, 0xaa, sizeof words);
+        find(bytes + at, blocks, values, n, words, stride);
+        bool right = words_are_right(bytes + at, blocks, values, n, words, stride);
         free(bytes);
         if (!right)
             return false;

@@ -54,6 +54,7 @@ typedef enum delim_step {
 typedef struct delim_carry {
     bool quoted;   /* inside a quoted field */
     bool edge;     /* a field begins: a quote here opens it */
+    bool blank;    /* a line begins: one that ends here is no record */
     bool closed;   /* behind the quote that closed a field: a quote here opens it again */
     bool escaped;  /* behind an escape byte: what is here stands for itself */
     bool cr;       /* behind a CR, wherever it stands: an LF here ends no further line */
@@ -71,10 +72,11 @@ typedef struct delim_scanner {
     size_t size, limit;  /* what lies from `limit` on is not decided before more has been read */
     bool end;
 
-    /* Bit i of word b stands for the byte at base + 64 * b + i. */
+    /* Bit i of word b stands for the byte at base + 64 * b + i; words of the first four behind the last block are 0. */
     size_t base, n_blocks;
     uint64_t separators[DELIM_INDEX_BLOCKS]; /* delimiters (their first bytes) and line ends outside quotes */
     uint64_t breaks[DELIM_INDEX_BLOCKS];     /* the line ends among them */
+    uint64_t ends[DELIM_INDEX_BLOCKS];       /* those that end records, for a byte that is none stands before them */
     uint64_t lines[DELIM_INDEX_BLOCKS];      /* physical lines end: CR, or LF without one, inside quotes, too */
     bool marking;                            /* the next three are known */
     uint64_t opens[DELIM_INDEX_BLOCKS];      /* quotes that open a field */

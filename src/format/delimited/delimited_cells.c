@@ -73,7 +73,6 @@ typedef struct cells_walk {
     size_t n_begins, n_ends, n_records, n_marked; /* fields that began, and ended */
     bool doubled;                                 /* line ends follow one another */
     bool quoted;                                  /* some field begins with a quote */
-    uint64_t in_break;                            /* 1: the byte before the block ends a line, or no record has begun */
     uint64_t edge, closed;                        /* 1: it is a separator, a closing quote */
 } cells_walk;
 
@@ -120,10 +119,10 @@ static void cells_begin_quotes(delim_cells *c, cells_walk *w)
 CELLS_INLINE uint64_t cells_block(const delim_scanner *s, delim_cells *c, cells_walk *w, size_t b, unsigned from,
                                   uint64_t (*extract)(uint64_t bits, uint64_t places))
 {
-    const uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside,
-                   ends = breaks & ~(breaks << 1 | w->in_break << from), separators = s->separators[b] & inside,
-                   bits = (separators & ~breaks) | ends, marks = s->marks[b] & inside,
-                   begins = (separators << 1 | w->edge << from) & ~(breaks & ~ends), closes = s->closes[b] & inside;
+    const uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside, ends = s->ends[b] & inside,
+                   separators = s->separators[b] & inside, bits = (separators & ~breaks) | ends,
+                   marks = s->marks[b] & inside, begins = (separators << 1 | w->edge << from) & ~(breaks & ~ends),
+                   closes = s->closes[b] & inside;
 
     if (!w->quoted && s->opens[b] != 0)
         cells_begin_quotes(c, w);
@@ -137,7 +136,6 @@ CELLS_INLINE uint64_t cells_block(const delim_scanner *s, delim_cells *c, cells_
     w->n_begins += (size_t)__builtin_popcountll(begins);
     w->n_ends += (size_t)__builtin_popcountll(bits);
     w->n_records += (size_t)__builtin_popcountll(ends);
-    w->in_break = breaks >> 63;
     w->edge = separators >> 63;
     w->closed = closes >> 63;
     return bits;
@@ -318,7 +316,7 @@ __attribute__((target("avx2"))) static void cells_place_wide(delim_cells *c, con
 
 size_t delim_take_cells(delim_scanner *s, delim_cells *c, uint64_t want)
 {
-    cells_walk w = { .in_break = 1, .edge = 1 };
+    cells_walk w = { .edge = 1 };
 
     c->rows = c->wasted = 0;
     if (s->dialect->delimiter_size > 1)

@@ -4,6 +4,10 @@
 #include "base/cpu.h"
 #include "format/delimited/delimited.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 void delim_scanner_init(delim_scanner *s, const delim_dialect *d, lb_budget *budget)
 {
     *s = (delim_scanner){ .dialect = d, .find = lb_find_values(), .budget = budget };
@@ -56,7 +60,7 @@ void delim_goto(delim_scanner *s, size_t at)
     s->base = at;
     s->n_blocks = s->block = 0;
     s->mask = 0;
-    s->carry = (delim_carry){ .edge = true };
+    s->carry = (delim_carry){ .edge = true, .blank = true };
     s->dirty_to = 0;
 }
 
@@ -235,6 +239,8 @@ lb_status delim_next(delim_scanner *s, delim_step *step, lb_error *err)
 
 /* ---------------------------------------------------------------- passing over records */
 
+#define DELIM_INLINE static inline __attribute__((always_inline))
+
 /* Position of the n-th set bit, n from 1. */
 static inline unsigned delim_nth_bit(uint64_t bits, uint64_t n)
 {
@@ -247,13 +253,13 @@ static inline unsigned delim_nth_bit(uint64_t bits, uint64_t n)
 typedef struct delim_fit {
     size_t width;
     bool fewer;
+    uint64_t every; /* bit 0, and each `width`-th one behind it */
 } delim_fit;
 
 /* A walk over the blocks. Records end at the first line end behind a byte that is none. */
 typedef struct delim_walk {
     uint64_t passed, want;
     size_t stop;                   /* where the last record passed ends; SIZE_MAX: none */
-    uint64_t in_break;             /* 1: the byte before the block ends a line, or no record has begun */
     size_t n_delimiters;           /* of the open record, before the block */
     uint64_t lines, lines_at_stop; /* physical lines ended before the block; up to the end of the last record passed */
     bool unfit;
@@ -261,8 +267,8 @@ typedef struct delim_walk {
 
 /* A record that ends at the lowest of `ends`, where there is one: without a branch, since rows are often about as long as a
  * block and nobody can foretell in which one ends. */
-static inline __attribute__((always_inline)) void delim_walk_end(delim_walk *w, const delim_fit *fit, uint64_t ends,
-                                                                 uint64_t delimiters, uint64_t lines, size_t block_at)
+DELIM_INLINE void delim_walk_end(delim_walk *w, const delim_fit *fit, uint64_t ends, uint64_t delimiters,
+                                 uint64_t lines, size_t block_at)
 {
     const uint64_t upto = ends ^ (ends - 1);
     const bool any = ends != 0;
@@ -279,9 +285,8 @@ static inline __attribute__((always_inline)) void delim_walk_end(delim_walk *w, 
 }
 
 /* Records that end in the block, their fields counted. */
-static inline __attribute__((always_inline)) void delim_walk_fitting(delim_walk *w, const delim_fit *fit, uint64_t ends,
-                                                                     uint64_t delimiters, uint64_t lines,
-                                                                     size_t block_at)
+DELIM_INLINE void delim_walk_fitting(delim_walk *w, const delim_fit *fit, uint64_t ends, uint64_t delimiters,
+                                     uint64_t lines, size_t block_at)
 {
     const uint64_t n = (uint64_t)__builtin_popcountll(ends);
 
@@ -304,7 +309,7 @@ static inline __attribute__((always_inline)) void delim_walk_fitting(delim_walk 
     w->lines += (uint64_t)__builtin_popcountll(lines);
 }
 
-static inline __attribute__((always_inline)) void delim_walk_any(delim_walk *w, uint64_t ends, size_t block_at)
+DELIM_INLINE void delim_walk_any(delim_walk *w, uint64_t ends, size_t block_at)
 {
     uint64_t n = (uint64_t)__builtin_popcountll(ends);
 
@@ -319,25 +324,27 @@ static inline __attribute__((always_inline)) void delim_walk_any(delim_walk *w, 
     w->stop = block_at + 63 - (size_t)__builtin_clzll(ends);
 }
 
-static inline __attribute__((always_inline)) void delim_walk_blocks(delim_scanner *s, delim_walk *walk,
-                                                                    const delim_fit *fit)
+/* Walks on from block s->block over those whose records all fit; those left have to be looked at one by one. */
+typedef void (*delim_run_fn)(delim_scanner *s, delim_walk *w, const delim_fit *fit);
+
+DELIM_INLINE void delim_walk_blocks(delim_scanner *s, delim_walk *walk, const delim_fit *fit, delim_run_fn run)
 {
     delim_walk w = *walk; /* in registers */
     unsigned from = (s->after - s->base) % LB_FIND_BLOCK;
 
     while (w.passed < w.want && !w.unfit && (s->block < s->n_blocks || delim_refill(s))) {
         const size_t n = s->n_blocks;
-        size_t b = s->block, at = s->base + b * LB_FIND_BLOCK;
-        for (; b < n && w.passed < w.want && !w.unfit; b++, at += LB_FIND_BLOCK, from = 0) {
-            uint64_t inside = ~(uint64_t)0 << from, breaks = s->breaks[b] & inside;
-            uint64_t ends = breaks & ~(breaks << 1 | w.in_break << from);
+        if (run != NULL && from == 0)
+            run(s, &w, fit);
+        for (size_t b = s->block; b < n && w.passed < w.want && !w.unfit; b++, from = 0) {
+            const uint64_t inside = ~(uint64_t)0 << from, ends = s->ends[b] & inside;
+            const size_t at = s->base + b * LB_FIND_BLOCK;
             if (fit != NULL)
                 delim_walk_fitting(&w, fit, ends, s->separators[b] & ~s->breaks[b] & inside, s->lines[b] & inside, at);
             else
                 delim_walk_any(&w, ends, at);
-            w.in_break = breaks >> 63;
+            s->block = b + 1;
         }
-        s->block = b;
     }
     *walk = w;
 }
@@ -345,20 +352,103 @@ static inline __attribute__((always_inline)) void delim_walk_blocks(delim_scanne
 static void delim_walk_plainly(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
     if (fit != NULL)
-        delim_walk_blocks(s, w, fit);
+        delim_walk_blocks(s, w, fit, NULL);
     else
-        delim_walk_blocks(s, w, NULL);
+        delim_walk_blocks(s, w, NULL, NULL);
 }
 
 #if defined(__x86_64__)
+#define DELIM_BMI2 __attribute__((target("popcnt,bmi,bmi2,lzcnt")))
+#define DELIM_VPOPCNT \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt,bmi,bmi2,lzcnt")))
+
+/* A batch of blocks as separators side by side; a word for each block. */
+typedef struct delim_batch {
+    uint64_t separators[DELIM_INDEX_BLOCKS]; /* delimiters, and line ends that end a record */
+    uint64_t all[DELIM_INDEX_BLOCKS];        /* so many of them */
+    uint64_t records[DELIM_INDEX_BLOCKS];    /* so many records end */
+    uint64_t n_records, n_lines;             /* of them all */
+} delim_batch;
+
+/* Of the blocks from `from` on. The loops are of a fixed length, so that the compiler makes vectors of them where it can. */
+DELIM_INLINE void delim_batch_of(const delim_scanner *s, size_t from, delim_batch *out)
+{
+    uint64_t records = 0, lines = 0;
+
+    for (size_t b = 0; b < DELIM_INDEX_BLOCKS; b++) {
+        out->separators[b] = (s->separators[b] ^ s->breaks[b]) | s->ends[b];
+        out->all[b] = (uint64_t)__builtin_popcountll(out->separators[b]);
+    }
+    for (size_t b = 0; b < DELIM_INDEX_BLOCKS; b++) {
+        out->records[b] = b < from ? 0 : (uint64_t)__builtin_popcountll(s->ends[b]);
+        records += out->records[b];
+        lines += b < from ? 0 : (uint64_t)__builtin_popcountll(s->lines[b]);
+    }
+    out->n_records = records;
+    out->n_lines = lines;
+}
+
+/* Where the walk stands behind the batch, which ends before block `to`. */
+DELIM_INLINE void delim_walk_on(const delim_scanner *s, delim_walk *w, const delim_batch *batch, size_t to)
+{
+    uint64_t lines = 0;
+    size_t last = to;
+
+    w->lines += batch->n_lines;
+    w->passed += batch->n_records;
+    if (batch->n_records == 0)
+        return;
+    while (s->ends[--last] == 0)
+        lines += (uint64_t)__builtin_popcountll(s->lines[last]);
+    const int behind = __builtin_clzll(s->ends[last]); /* bits behind the last end */
+    w->stop = s->base + last * LB_FIND_BLOCK + 63 - (size_t)behind;
+    w->lines_at_stop = w->lines - lines - (uint64_t)__builtin_popcountll(s->lines[last] & ~(~(uint64_t)0 >> behind));
+}
+
+/* Of the separators side by side each `width`-th one, counted from where the open record began, must end a record, and no other one
+ * may: that is told of all the records of a block at once. Nothing is done where that is not so. */
+DELIM_VPOPCNT DELIM_INLINE void delim_walk_run(delim_scanner *s, delim_walk *w, const delim_fit *fit)
+{
+    const size_t from = s->block, width = fit->width;
+    size_t next = width - 1 - w->n_delimiters, to = s->n_blocks; /* delimiters before the next end */
+    uint64_t odd = 0;
+    delim_batch batch;
+
+    delim_batch_of(s, from, &batch);
+    while (batch.n_records > w->want - w->passed) {
+        batch.n_records -= batch.records[--to];
+        batch.n_lines -= (uint64_t)__builtin_popcountll(s->lines[to]);
+    }
+    for (size_t b = from; b < to; b++) {
+        const uint64_t even = _bzhi_u64(next < 64 ? fit->every << next : 0, (unsigned)batch.all[b]);
+        odd |= _pext_u64(s->ends[b], batch.separators[b]) ^ even;
+        next += batch.records[b] * width - batch.all[b];
+    }
+    if (odd != 0)
+        return;
+    w->n_delimiters = width - 1 - next;
+    delim_walk_on(s, w, &batch, to);
+    s->block = to;
+}
+
 /* The same with the instructions that count bits. */
-__attribute__((target("popcnt,bmi,bmi2,lzcnt"))) static void delim_walk_counting(delim_scanner *s, delim_walk *w,
-                                                                                 const delim_fit *fit)
+DELIM_BMI2 static void delim_walk_counting(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
     if (fit != NULL)
-        delim_walk_blocks(s, w, fit);
+        delim_walk_blocks(s, w, fit, NULL);
     else
-        delim_walk_blocks(s, w, NULL);
+        delim_walk_blocks(s, w, NULL, NULL);
+}
+
+/* The same where many words are counted at once. What can do that picks bits out fast, too, which Zen 1 and 2 do not. */
+DELIM_VPOPCNT static void delim_walk_wide(delim_scanner *s, delim_walk *w, const delim_fit *fit)
+{
+    if (fit == NULL)
+        delim_walk_blocks(s, w, NULL, NULL);
+    else if (fit->fewer)
+        delim_walk_blocks(s, w, fit, NULL);
+    else
+        delim_walk_blocks(s, w, fit, delim_walk_run);
 }
 #else
 #define delim_walk_counting delim_walk_plainly
@@ -368,13 +458,17 @@ static void delim_pass(delim_scanner *s, delim_walk *w, const delim_fit *fit)
 {
     if (s->plain)
         delim_walk_plainly(s, w, fit);
+#if defined(__x86_64__)
+    else if ((lb_cpu() & LB_CPU_VBMI2) != 0)
+        delim_walk_wide(s, w, fit);
+#endif
     else
         delim_walk_counting(s, w, fit);
 }
 
 uint64_t delim_skip(delim_scanner *s, uint64_t want)
 {
-    delim_walk w = { .want = want, .stop = SIZE_MAX, .in_break = 1 };
+    delim_walk w = { .want = want, .stop = SIZE_MAX };
     size_t from = delim_pass_blank(s, s->after);
 
     delim_goto(s, s->after);
@@ -406,10 +500,20 @@ void delim_skip_blank(delim_scanner *s)
     s->after = delim_pass_blank(s, s->after);
 }
 
+/* Bit 0, and each `width`-th one behind it. */
+static uint64_t delim_every(size_t width)
+{
+    uint64_t every = 1;
+
+    for (size_t at = width; at < 64 && width != 0; at *= 2)
+        every |= every << at;
+    return every;
+}
+
 uint64_t delim_skip_fitting(delim_scanner *s, uint64_t want, size_t width, bool fewer)
 {
-    const delim_fit fit = { width, fewer };
-    delim_walk w = { .want = want, .stop = SIZE_MAX, .in_break = 1 };
+    const delim_fit fit = { width, fewer, delim_every(width) };
+    delim_walk w = { .want = want, .stop = SIZE_MAX };
 
     delim_goto(s, s->after);
     delim_pass(s, &w, &fit);

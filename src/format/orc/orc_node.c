@@ -398,12 +398,14 @@ static lb_status seek_numbers(orc_node *n, unsigned in, const uint64_t *at, unsi
     return orc_ints_skip(n->second.in == &n->in[in] ? &n->second : &n->ints, at[0], err);
 }
 
+/* *count positions of the group; NULL where the whole index has none. */
 static const uint64_t *seek_positions(const orc_node *n, uint64_t group, size_t *count)
 {
     const uint32_t *starts = (const uint32_t *)(const void *)n->index.starts.data;
+    const uint64_t *positions = (const uint64_t *)(const void *)n->index.positions.data;
 
     *count = starts[group + 1] - starts[group];
-    return (const uint64_t *)(const void *)n->index.positions.data + starts[group];
+    return positions == NULL ? NULL : positions + starts[group];
 }
 
 /* Some writers leave out the positions of a PRESENT stream that they leave out, some keep them: how many to pass over. False: the
