@@ -1,18 +1,20 @@
-"""Measure Arrow IPC files against pyarrow and Polars, on the same files.
+"""Measure Arrow IPC files against pyarrow, on the same files.
 
-    bench/bench_arrow.py [--mb 1000] [--runs 7] [--folder DIR] [--batch-rows N]
+    bench/bench_arrow.py [--mb 1000] [--runs 7] [--batch-rows 65536] [--folder DIR] [--json] [--write]
 
-Four columns (int64, float64 with nulls, string, dictionary of strings) in batches of --batch-rows rows, and the same in one batch,
-uncompressed, LZ4 and ZSTD. Measured inside one Python process, one thread each, warm: the median of the runs in turns,
-and the ratio to the peer of the same run. A slice is 100 rows at 99 % of the file, after open; a scan gives every batch.
+Four columns (int64, float64 with nulls, string, dictionary of strings) in batches of --batch-rows rows, and the same in one
+batch, uncompressed, LZ4 and ZSTD. Measured inside one Python process, one thread each, warm: the median of the runs in
+turns, and the ratio to pyarrow in the same run. A slice is 100 rows at 99 % of the file, after open; a scan gives every
+batch. Lakebed checks what it hands out (UTF-8, offsets) and decodes dictionaries; pyarrow does neither. "mapped" is
+memory_map of Lakebed and pyarrow.memory_map. --write puts the table into bench/RESULTS.md in place of the last one.
 Needs the built library (LAKEBED_LIB, or build/liblakebed.so) and the environment .deps/venv.
 """
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import sys
 import tempfile
@@ -22,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 os.environ.setdefault("LAKEBED_LIB", str(ROOT / "build" / "liblakebed.so"))
 sys.path.insert(0, str(ROOT / "tests" / "format" / "arrow"))
 
+RESULTS, HEAD = ROOT / "bench" / "RESULTS.md", "## Arrow IPC"
+PLAIN = ["id", "price", "text"]
 ROW = 8 + 8 + 4 + 70 + 1  # bytes
 
 
@@ -61,7 +65,7 @@ def count(reader):
     return rows
 
 
-def works_of(library, path, rows):
+def works_of(library, path, rows, batch_rows):
     import pyarrow as pa
     import pyarrow.ipc
     at = rows * 99 // 100
@@ -76,14 +80,62 @@ def works_of(library, path, rows):
         with library.open(path):
             pass
 
-    table = library.open(path)
+    table, mapped = library.open(path), library.open(path, memory_map=True)
+
+    def their_slice(source):
+        """Of the batch that holds the rows; as many of them as it has."""
+        batch = pa.ipc.open_file(source).get_batch(at // batch_rows)
+        return len(batch.slice(at % batch_rows, 100))
+
     return {
         "open": {"lakebed": open_once, "pyarrow": lambda: pa.ipc.open_file(pa.OSFile(str(path)))},
-        "slice of 100 after open": {"lakebed": lambda: count(table.reader(at, 100))},
-        "one column": {"lakebed": lambda: count(table.reader(columns=["id"])), "pyarrow": lambda: theirs(False, [0])},
-        "scan": {"lakebed": lambda: count(table.reader()), "pyarrow": lambda: theirs(False),
-                 "pyarrow, mapped": lambda: theirs(True)},
+        "100 rows": {"lakebed": lambda: count(table.reader(at, 100)), "lakebed, mapped": lambda: count(mapped.reader(at, 100)),
+                     "pyarrow": lambda: their_slice(pa.OSFile(str(path))),
+                     "pyarrow, mapped": lambda: their_slice(pa.memory_map(str(path)))},
+        "one column": {"lakebed": lambda: count(table.reader(columns=["id"])),
+                       "lakebed, mapped": lambda: count(mapped.reader(columns=["id"])),
+                       "pyarrow": lambda: theirs(False, [0]), "pyarrow, mapped": lambda: theirs(True, [0])},
+        "without dictionary": {"lakebed": lambda: count(table.reader(columns=PLAIN)),
+                               "lakebed, mapped": lambda: count(mapped.reader(columns=PLAIN)),
+                               "pyarrow": lambda: theirs(False, [0, 1, 2]), "pyarrow, mapped": lambda: theirs(True, [0, 1, 2])},
+        "all rows": {"lakebed": lambda: count(table.reader()), "lakebed, mapped": lambda: count(mapped.reader()),
+                     "pyarrow": lambda: theirs(False), "pyarrow, mapped": lambda: theirs(True)},
     }
+
+
+def shown(ms):
+    return "%.3f" % ms if ms < 1 else "%.1f" % ms if ms < 100 else "%.0f" % ms
+
+
+SIDES = ("lakebed", "pyarrow", "lakebed, mapped", "pyarrow, mapped")
+
+
+def row_of(name, work, got):
+    """A line of the table: milliseconds of each side, and how many times as fast as pyarrow Lakebed is."""
+    cells = [shown(1e3 * got[side][0]) if side in got else "" for side in SIDES]
+    for ours, their in (SIDES[:2], SIDES[2:]):
+        both = ours in got and their in got
+        cells.append("%.2f" % (got[their][0] / got[ours][0]) if both else "")
+    lakebed, pyarrow, mapped, pyarrow_mapped, ratio, ratio_mapped = cells
+    return "| %s |" % " | ".join((name, work, lakebed, pyarrow, ratio, mapped, pyarrow_mapped, ratio_mapped))
+
+
+def section(args, size, lines):
+    import pyarrow as pa
+    return "\n".join([HEAD, "",
+        "%s; `bench/bench_arrow.py --mb %d --runs %d`; pyarrow %s, one thread each, warm; milliseconds, medians; the file of many "
+        "batches has %.2f GB. Lakebed checks text and offsets and decodes dictionaries; pyarrow does neither." % (
+            datetime.date.today().isoformat(), args.mb, args.runs, pa.__version__, size / 1e9), "",
+        "| file | work | Lakebed | pyarrow | as fast | Lakebed, mapped | pyarrow, mapped | as fast |",
+        "|---|---|---|---|---|---|---|---|", *lines]) + "\n"
+
+
+def write(text):
+    """Behind the others, or in place of the last one."""
+    page = RESULTS.read_text(encoding="utf-8")
+    before, _, rest = page.partition(HEAD + "\n")
+    after = rest[rest.index("\n## ") + 1:] if "\n## " in rest else ""
+    RESULTS.write_text(before.rstrip("\n") + "\n\n" + text.rstrip("\n") + "\n" + ("\n" + after if after else ""), encoding="utf-8")
 
 
 def main():
@@ -92,26 +144,33 @@ def main():
     p.add_argument("--runs", type=int, default=7)
     p.add_argument("--batch-rows", type=int, default=65536)
     p.add_argument("--folder", default=None)
+    p.add_argument("--json", action="store_true", help="also print each figure by itself, with processor time")
+    p.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     a = p.parse_args()
     import pyarrow as pa
     from arrow_library import Library
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     library, rows = Library(threads=1), a.mb * 1000000 // ROW
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="bench_arrow_", dir=a.folder))
-    try:
-        for name, batch, codec in (("uncompressed", a.batch_rows, None), ("one batch", rows, None), ("lz4", a.batch_rows, "lz4"),
-                                   ("zstd", a.batch_rows, "zstd")):
-            path = folder / "a.arrow"
+    files = (("uncompressed", a.batch_rows, None), ("one batch", rows, None), ("LZ4", a.batch_rows, "lz4"),
+             ("ZSTD", a.batch_rows, "zstd"))
+    lines, sizes = [], []
+    with tempfile.TemporaryDirectory(prefix="bench_arrow_", dir=a.folder) as folder:
+        path = pathlib.Path(folder) / "a.arrow"
+        for name, batch, codec in files:
             make(path, rows, batch, codec)
-            for work, sides in works_of(library, path, rows).items():
+            sizes.append(os.path.getsize(path))
+            for work, sides in works_of(library, path, rows, batch).items():
                 got = medians(sides, a.runs)
-                for side, (wall, cpu) in got.items():
-                    ratio = got["pyarrow"][0] / wall if "pyarrow" in got else None
-                    print(json.dumps({"file": name, "bytes": os.path.getsize(path), "work": work, "side": side, "wall_ms": round(1e3 * wall, 4),
-                                      "cpu_ms": round(1e3 * cpu, 4), "pyarrow/this": ratio and round(ratio, 2)}), flush=True)
-    finally:
-        shutil.rmtree(folder)
+                lines.append(row_of(name, work, got))
+                for side, (wall, cpu) in got.items() if a.json else ():
+                    print(json.dumps({"file": name, "bytes": sizes[-1], "work": work, "side": side, "wall_ms": round(1e3 * wall, 4),
+                                      "cpu_ms": round(1e3 * cpu, 4)}), flush=True)
+            path.unlink()
+    text = section(a, sizes[0], lines)
+    print(text)
+    if a.write:
+        write(text)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Measure Avro and MessagePack files against fastavro and msgpack, on the same files in the same run.
+"""Measure Avro files against fastavro, on the same files in the same run.
 
     bench/bench_avro.py [--rows 1000000] [--runs 5] [--folder DIR]
 
 Rows have ten fields: numbers, texts, nullable ones, an enum, a list, a record. Lakebed's figures are the processor time of the whole command with
-one thread (`slice --to arrows` into nothing decodes every value, and prints the Arrow batches); those of the others leave out what
-Python takes to start. Medians, in turns. Passing over MessagePack objects is measured in process (bench/bench_msgpack_pass.c, the target
-lakebed_bench_msgpack of the build). Needs the environment of the tests (tools/setup.sh --tests).
+one thread (`slice --to arrows` into nothing decodes every value, and prints the Arrow batches); those of fastavro leave out what
+Python takes to start. Medians, in turns. Needs the environment of the tests (tools/setup.sh --tests).
 """
 
 import argparse
@@ -32,8 +31,8 @@ SCHEMA = {"type": "record", "name": "Row", "fields": [
         {"name": "a", "type": "float"}, {"name": "b", "type": ["null", "long"]}]}}]}
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+def arguments(about):
+    parser = argparse.ArgumentParser(description=about.split("\n", 1)[0])
     add = parser.add_argument
     add("--rows", type=int, default=1_000_000, help="rows of each file (default 1000000)")
     add("--runs", type=int, default=5, help="runs of each measurement (default 5)")
@@ -53,20 +52,15 @@ def rows(count):
 
 def make(folder, count):
     import fastavro
-    import msgpack
     files = {}
     for codec in CODECS:
         files[codec] = folder / (codec + ".avro")
         with open(files[codec], "wb") as out:
             fastavro.writer(out, SCHEMA, rows(count), codec=codec, sync_interval=64000)
-    files["msgpack"] = folder / "rows.msgpack"
-    with open(files["msgpack"], "wb") as out:
-        for row in rows(count):
-            out.write(msgpack.packb(row))
     return files
 
 
-# ---- the others, each in a process of its own: processor seconds, rows
+# ---- the others (bench_msgpack.py has one too), each in a process of its own: processor seconds, rows
 
 THEIRS = {
     "avro decode": "sum(1 for _ in fastavro.reader(f))",
@@ -102,17 +96,16 @@ def race(a, title, command, work, path, size=None):
     say(title, statistics.median(m for m, _ in times), statistics.median(t for _, t in times), size)
 
 
-def mapped(a, folder, files):
+def mapped(a, path, title):
     """100 rows from the middle of a mapped file."""
-    bench_run.output([a.lakebed, "map", folder, "--quiet"])
-    for name in ("snappy", "msgpack"):
-        command = [a.lakebed, "slice", files[name], "--offset", a.rows // 2, "--limit", 100, "--to", "arrows"]
-        wall = statistics.median(ours(command)[1] for _ in range(a.runs * 3))
-        print("%-40s %9.1f ms, the whole command" % ("100 rows from the middle, mapped: " + name, wall * 1e3))
+    command = [a.lakebed, "slice", path, "--offset", a.rows // 2, "--limit", 100, "--to", "arrows"]
+    measured = [ours(command) for _ in range(a.runs * 3)]
+    print("%-40s %9.1f ms, the whole command; %.1f ms of the processor" % (
+        title, statistics.median(wall for _, wall in measured) * 1e3, statistics.median(cpu for cpu, _ in measured) * 1e3))
 
 
 def main():
-    a = arguments()
+    a = arguments(__doc__)
     with tempfile.TemporaryDirectory(dir=a.folder) as folder:
         files = make(pathlib.Path(folder), a.rows)
         print("%d rows; processor time of Lakebed, of the other, and the ratio" % a.rows)
@@ -121,13 +114,8 @@ def main():
             race(a, "Avro %s, decode (fastavro)" % codec, [a.lakebed, "slice", path, "--to", "arrows", "-j", 1, "--no-map"],
                  "avro decode", path, size)
             race(a, "Avro %s, count (fastavro)" % codec, [a.lakebed, "count", path, "--no-map"], "avro count", path)
-        path = files["msgpack"]
-        race(a, "MessagePack, types and decode (msgpack)", [a.lakebed, "slice", path, "--to", "arrows", "-j", 1, "--no-map"],
-             "msgpack decode", path, path.stat().st_size)
-        objects, size, passed, scanned, _ = bench_run.output([a.lakebed.parent / "bench_msgpack_pass", path]).split()
-        print("%-40s %9.2f GB/s, %.2f of reading the bytes (%s objects)" % (
-            "MessagePack, passing objects over", int(size) / float(passed) / 1e9, float(scanned) / float(passed), objects))
-        mapped(a, pathlib.Path(folder), files)
+        bench_run.output([a.lakebed, "map", folder, "--quiet"])
+        mapped(a, files["snappy"], "100 rows from the middle, mapped: snappy")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
 
 The same slices of a mapped CSV file are taken in a C program and in Python, in turns; the difference of the medians is
 what Python adds. Random batches of 256 rows, the same ones for all, are read by `take` from the CSV file itself (at two
-strides of its map) and from a Lance dataset made of it, and, where `datasets` is installed, from a dataset of Hugging
-Face made of the file, which is an Arrow file in its cache (warm), as processor time. What was made first is timed
-beside.
+strides of its map), from a Parquet file of the same rows (snappy, dictionaries, row groups of 64 Ki rows) and from a Lance
+dataset, and, where `datasets` is installed, from datasets of Hugging Face made of the CSV file and of the Parquet file,
+which are Arrow files in its cache (warm), as processor time; and from that Arrow file itself. What was made first is
+timed beside.
 Needs a build with the Python package (`cmake --build build --target lakebed_python`). `--write` puts the section into
 bench/RESULTS.md in place of the last one.
 """
@@ -96,6 +97,36 @@ def timed(read, batches):
     return (time.process_time() - began) / len(batches)
 
 
+def parquet_of(table, path):
+    """The same rows as Parquet."""
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.table(table), path, row_group_size=65_536)
+    return path
+
+
+def hugging_face(folder, batches, expected, files, notes):
+    """A reader for each kind of file, of the Arrow file that `datasets` makes of it first; and where that file is."""
+    try:
+        import datasets
+    except ImportError:
+        notes.append("`datasets` is not installed: no figures of it.")
+        return {}, []
+    datasets.disable_progress_bars()
+    readers, made = {}, []
+    for kind, path in files:
+        began = time.perf_counter()
+        loaded = datasets.load_dataset(kind, data_files=str(path), split="train", cache_dir=str(folder / ("cache_" + kind)))
+        notes.append("`datasets` %s made its cache of %s in %.1f s." % (
+            datasets.__version__, {"csv": "CSV", "parquet": "Parquet"}[kind], time.perf_counter() - began))
+        arrow = loaded.with_format("arrow")
+        assert arrow[batches[0]].column("id").to_pylist() == expected
+        readers["datasets, made of %s" % path.name] = arrow.__getitem__
+        made += [file["filename"] for file in loaded.cache_files]
+    return readers, made
+
+
 def random_reads(lakebed, path, rows, runs, folder):
     batches = batches_of(rows)
     table = lakebed.open(path)
@@ -108,18 +139,21 @@ def random_reads(lakebed, path, rows, runs, folder):
     began = time.perf_counter()
     readers["lakebed, a Lance dataset"] = lakebed.lance.create(folder / "items.lance", table).take
     notes.append("The Lance dataset was made in %.1f s." % (time.perf_counter() - began))
-    try:
-        import datasets
-    except ImportError:
-        notes.append("`datasets` is not installed: no figures of it.")
-    else:
-        datasets.disable_progress_bars()
-        began = time.perf_counter()
-        loaded = datasets.load_dataset("csv", data_files=str(path), split="train", cache_dir=str(folder / "cache"))
-        notes.append("`datasets` %s made its cache in %.1f s." % (datasets.__version__, time.perf_counter() - began))
-        arrow = loaded.with_format("arrow")
-        assert arrow[batches[0]].column("id").to_pylist() == table.take(batches[0]).column("id")
-        readers["datasets, as Arrow"] = arrow.__getitem__
+    expected = table.take(batches[0]).column("id")
+    parquet = parquet_of(table, folder / "items.parquet")
+    began = time.perf_counter()
+    lakebed.lake.create_map(folder, show_progress=False, include=["*.csv", "*.parquet"], pages=True,
+                            checkpoint_stride_rows=64)
+    notes.append("The map of the Parquet file was made in %.1f s." % (time.perf_counter() - began))
+    readers["lakebed, the Parquet file"] = lakebed.open(parquet).take
+    theirs, made = hugging_face(folder, batches, expected, (("csv", path), ("parquet", parquet)), notes)
+    for name in made[:1]:
+        for title, memory_map in (("", False), (", memory_map", True)):
+            readers["lakebed, the Arrow file of datasets" + title] = lakebed.open(name, memory_map=memory_map).take
+    readers.update(theirs)
+    for name, read in readers.items():
+        got = read(batches[0])
+        assert (got.column("id") if name.startswith("lakebed") else got.column("id").to_pylist()) == expected, name
     for read in readers.values():
         read(batches[0])
     best = {name: statistics.median(timed(read, batches) for _ in range(runs)) for name, read in readers.items()}

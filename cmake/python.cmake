@@ -31,17 +31,43 @@ foreach(file ${python_files})
     file(CREATE_LINK "${file}" "${lakebed_package}/lakebed/${name}" SYMBOLIC)
 endforeach()
 
+# The package's own library looks for others beside itself first: a wheel carries them (python/wheel_libraries.py). By the old
+# tag, DT_RPATH, that also holds for what those look for.
+set(beside_itself INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+add_library(lakebed_packaged SHARED EXCLUDE_FROM_ALL ${library_objects})
+target_link_libraries(lakebed_packaged PRIVATE ${LAKEBED_LIBRARIES} lakebed_flags)
+target_link_options(lakebed_packaged PRIVATE -Wl,--version-script=${export_map} -Wl,--disable-new-dtags)
+set_target_properties(lakebed_packaged PROPERTIES OUTPUT_NAME lakebed LINKER_LANGUAGE C LINK_DEPENDS ${export_map}
+    SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/packaged" ${beside_itself})
+set(library_name liblakebed.so.${PROJECT_VERSION_MAJOR})
+file(CREATE_LINK "${PROJECT_BINARY_DIR}/packaged/${library_name}" "${lakebed_package}/lakebed/${library_name}" SYMBOLIC)
+
+# Its command has everything inside of which there are archives, since a script's folder knows no way to the package.
+add_executable(lakebed_packaged_command EXCLUDE_FROM_ALL ${command_sources} ${library_objects})
+target_include_directories(lakebed_packaged_command PRIVATE include src)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE runtime
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)    # snappy is C++
+if(NOT IS_ABSOLUTE "${runtime}")
+    set(runtime stdc++)
+endif()
+target_link_libraries(lakebed_packaged_command PRIVATE
+    lakebed_flags ${LAKEBED_ARCHIVES} "${runtime}" -static-libgcc Threads::Threads m ${CMAKE_DL_LIBS})
+set_target_properties(lakebed_packaged_command PROPERTIES OUTPUT_NAME lakebed LINKER_LANGUAGE C
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/packaged")
+
 file(GLOB python_sources CONFIGURE_DEPENDS python/src/*.c)
 add_library(lakebed_python MODULE EXCLUDE_FROM_ALL ${python_sources})
 target_include_directories(lakebed_python SYSTEM PRIVATE "${python_include}")
-target_link_libraries(lakebed_python PRIVATE lakebed_shared lakebed_flags)
+target_include_directories(lakebed_python PRIVATE include)
+target_link_libraries(lakebed_python PRIVATE lakebed_packaged lakebed_flags)
+target_link_options(lakebed_python PRIVATE -Wl,--disable-new-dtags)
 set_target_properties(lakebed_python PROPERTIES PREFIX "" OUTPUT_NAME _core SUFFIX .abi3.so
-    LIBRARY_OUTPUT_DIRECTORY "${lakebed_package}/lakebed" C_VISIBILITY_PRESET hidden INSTALL_RPATH "$ORIGIN")
+    LIBRARY_OUTPUT_DIRECTORY "${lakebed_package}/lakebed" C_VISIBILITY_PRESET hidden ${beside_itself})
+add_dependencies(lakebed_python lakebed_packaged_command)
 
-install(TARGETS lakebed_python LIBRARY DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
-install(PROGRAMS $<TARGET_FILE:lakebed_shared> DESTINATION lakebed RENAME $<TARGET_SONAME_FILE_NAME:lakebed_shared>
-    COMPONENT python EXCLUDE_FROM_ALL)
-install(PROGRAMS $<TARGET_FILE:lakebed_command> DESTINATION scripts COMPONENT python EXCLUDE_FROM_ALL)
+install(PROGRAMS $<TARGET_FILE:lakebed_python> DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
+install(PROGRAMS $<TARGET_SONAME_FILE:lakebed_packaged> DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
+install(PROGRAMS $<TARGET_FILE:lakebed_packaged_command> DESTINATION scripts COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES ${python_files} DESTINATION lakebed COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES include/lakebed.h DESTINATION lakebed/include COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES LICENSE DESTINATION licenses COMPONENT python EXCLUDE_FROM_ALL)

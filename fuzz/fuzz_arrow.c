@@ -1,6 +1,8 @@
 /* Arrow files and streams: whatever the bytes are, they are refused, or give as many rows as they say, valid to the last value, and
- * the same ones in pieces and scattered. */
+ * the same ones in pieces and scattered, read from a store or from a mapping; and a stream that grew is as one that was whole. */
 #include <stdlib.h>
+
+#include "grown.h"
 
 #include "column/ipc.h"
 #include "column/stream.h"
@@ -115,6 +117,48 @@ static void read_as(const lb_format *format, lb_context *cx, lb_store *store)
     lb_arena_free(&arena);
 }
 
+/* A stream that ended in several places before. */
+static void grow(lb_context *cx, const uint8_t *data, size_t size)
+{
+    const lb_survey_options options = { .stride = 1, .stats = LB_STATS_ALL, .keep_state = true };
+    const lb_format *format = &lb_format_arrow_stream;
+    lb_store *store = NULL;
+    lb_reader *r = NULL;
+    lb_entry entry = { 0 };
+    lb_arena arena;
+
+    lb_arena_init(&arena, &cx->budget);
+    if (lb_store_open_memory(data, size, &store, NULL) == LB_OK &&
+        format->open(format, cx, store, NULL, NULL, &r, NULL) == LB_OK &&
+        format->survey(r, &options, &arena, &entry, NULL) == LB_OK && entry.total_rows <= ROWS)
+        for (size_t cut = size / 4; cut != 0 && cut < size; cut += size / 4)
+            grown_check(format, cx, data, size, cut, &options, &entry);
+    if (r != NULL)
+        format->close(r);
+    lb_store_close(store);
+    lb_arena_free(&arena);
+}
+
+/* As a mapped file; the bytes end where they end, so that a look behind them is seen. */
+static void read_mapped(lb_context *cx, const uint8_t *data, size_t size)
+{
+    lb_store *store = NULL;
+    void *copy = NULL;
+
+    if (posix_memalign(&copy, 64, size) != 0)
+        return;
+    memcpy(copy, data, size);
+    lb_mapping mapping = { .refs = 1, .at = copy, .size = size };
+    if (lb_store_open_memory(copy, size, &store, NULL) == LB_OK) {
+        store->mapping = &mapping;
+        read_as(&lb_format_arrow, cx, store);
+        read_as(&lb_format_arrow_stream, cx, store);
+        REQUIRE(mapping.refs == 1); /* arrays and readers gave it back */
+    }
+    lb_store_close(store);
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 64u << 20 };
@@ -124,6 +168,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (lb_context_new(&options, &cx, NULL) == LB_OK && lb_store_open_memory(data, size, &store, NULL) == LB_OK) {
         read_as(&lb_format_arrow, cx, store);
         read_as(&lb_format_arrow_stream, cx, store);
+        if (size != 0) {
+            read_mapped(cx, data, size);
+            grow(cx, data, size);
+        }
         REQUIRE(atomic_load(&cx->budget.used) == 0); /* what was counted was given back */
     }
     lb_store_close(store);

@@ -37,7 +37,8 @@ typedef struct outcome {
 static void unpack(const lb_container *c, const uint8_t *data, size_t size, size_t piece, const border *from,
                    outcome *o)
 {
-    lb_unpacker *u = c->open();
+    lb_unpack_memory memory = { .budget = NULL };
+    lb_unpacker *u = c->open(&memory);
     size_t at = from == NULL ? 0 : (size_t)from->point.byte, given = at, before = from == NULL ? 0 : from->out_at;
     lb_unpack_io io = {
         .in = data + at, .in_at = at, .out = o->bytes + before, .history = o->bytes, .stop_at_borders = true

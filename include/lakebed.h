@@ -279,6 +279,7 @@ typedef struct lb_entry_info {
     uint64_t bytes, rows, first_row; /* first_row: global */
     uint64_t blocks, columns;
     int64_t mtime_ns;
+    uint64_t restart_points; /* in a container: places where decompressing can begin besides its start */
 } lb_entry_info;
 
 typedef struct lb_column_info {
@@ -393,7 +394,16 @@ typedef struct lb_doctor_info {
     int map_schema;       /* layout of the map found; 0: none */
     uint64_t bytes_hashed, bytes_surveyed;
     int64_t elapsed_ns;
+    uint64_t unseekable; /* for lb_doctor_unseekable */
 } lb_doctor_info;
+
+/* A mapped file that is compressed as a whole in a way that lets reading begin at its start alone: one frame of zstd, one block of
+ * xz. That is no drift. Files of less than 8 MiB of text are not told. Strings are lent by the report. */
+typedef struct lb_unseekable {
+    size_t struct_size;
+    const char *path, *container;
+    uint64_t bytes, text_bytes; /* of the file; decompressed */
+} lb_unseekable;
 
 /* A run of bytes that differ from what was mapped, and the rows in it. */
 typedef struct lb_damage {
@@ -427,6 +437,8 @@ LB_API lb_status lb_doctor(lb_context *cx, const char *dir, const lb_doctor_opti
                            lb_error *err);
 LB_API lb_status lb_doctor_get_info(const lb_doctor_report *report, lb_doctor_info *out, lb_error *err);
 LB_API lb_status lb_doctor_finding(const lb_doctor_report *report, uint64_t index, lb_finding *out, lb_error *err);
+LB_API lb_status lb_doctor_unseekable(const lb_doctor_report *report, uint64_t index, lb_unseekable *out,
+                                      lb_error *err);
 LB_API void lb_doctor_report_free(lb_doctor_report *report);
 
 /* Put the map of before the last heal or build back; what it replaces becomes the former one, so that undoing twice
@@ -449,6 +461,11 @@ typedef struct lb_open_options {
     const lb_read_options *read; /* may be NULL */
     const char *format;          /* name of a format; NULL: by extension, then by content */
     bool no_map;                 /* read as if there were no map */
+    /* Map files into memory, and hand out what lies in them as it is wanted without a copy: the buffers of uncompressed Arrow
+     * files and streams. Arrays keep the mapping alive, also after the table is closed, and nothing of it counts against the
+     * memory limit. While rows are in use the files must neither be changed nor made shorter: a page that is no longer there
+     * kills the process (SIGBUS). Other formats are read as ever. */
+    bool memory_map;
     lb_schema_mode schema;
 } lb_open_options;
 
@@ -791,8 +808,8 @@ typedef struct lb_hit {
  * distances of the normalized vectors (twice the cosine distance). Errors: NOTFOUND (column), USAGE, and what reading gives. */
 LB_API lb_status lb_dataset_search(lb_dataset *dataset, const lb_search *search, lb_hit *out, size_t *n, lb_error *err);
 
-/* Read everything that the version reaches: every page of every data file, deletions, dictionaries, vector index files. Errors: the
- * first damage, with file and byte. */
+/* Read everything that the version reaches from the disk, whatever was read before: its manifest, every page of every data file,
+ * deletions, dictionaries, vector index files. Errors: the first damage, with file and byte; NOTFOUND: a part is gone. */
 LB_API lb_status lb_dataset_verify(lb_dataset *dataset, lb_error *err);
 
 /* ---------------------------------------------------------------- Lance datasets: writing
@@ -1176,6 +1193,7 @@ LB_API lb_status lb_trail_reply_dot(const lb_trail_reply *reply, lb_write_fn wri
 /* A file that appears whole or not at all: written beside, synced, renamed over `path`. What goes to a path that ends in .zst or
  * .gz is compressed on the way, in pieces at which reading can begin; other containers (.xz …) are not written: USAGE. */
 typedef struct lb_saver lb_saver;
+LB_API size_t lb_saver_stem(const char *path); /* bytes of `path` before a container's ending; 0: it has none */
 LB_API lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err);
 LB_API bool lb_saver_write(void *saver, const void *bytes, size_t size); /* an lb_write_fn */
 LB_API lb_status lb_saver_commit(lb_saver *saver, lb_error *err);        /* also frees */

@@ -19,9 +19,13 @@ import tarfile
 import tempfile
 import zipfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import wheel_libraries  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build-python"
-TAG = "cp39-abi3-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+PYTHON = "cp39-abi3-"
+TAG = PYTHON + re.sub(r"[-.]", "_", sysconfig.get_platform())  # of what is used where it was built
 STAMP = (1980, 1, 1, 0, 0, 0)  # the same sources give the same wheel
 SOURCES = (
     "CHANGELOG.md",
@@ -91,7 +95,7 @@ def build():
         run("bash", ROOT / "tools" / "setup.sh", "--python")
         configure()
     jobs = os.environ.get("JOBS") or str(os.cpu_count() or 2)
-    run("cmake", "--build", BUILD, "-j", jobs, "--target", "lakebed_python", "lakebed_command")
+    run("cmake", "--build", BUILD, "-j", jobs, "--target", "lakebed_python", "lakebed_packaged_command")
 
 
 def strip(folder):
@@ -104,6 +108,7 @@ def strip(folder):
 def installed(folder):
     run("cmake", "--install", BUILD, "--component", "python", "--prefix", folder)
     strip(folder)
+    wheel_libraries.carry(folder)
     return sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file())
 
 
@@ -129,19 +134,19 @@ def add(wheel, record, name, content, executable=False):
     record.append("%s,sha256=%s,%d" % (name, digest, len(content)))
 
 
-def wheel_text():
-    return "Wheel-Version: 1.0\nGenerator: lakebed\nRoot-Is-Purelib: false\nTag: %s\n" % TAG
+def wheel_text(tag):
+    return "Wheel-Version: 1.0\nGenerator: lakebed\nRoot-Is-Purelib: false\nTag: %s\n" % tag
 
 
-def write_wheel(folder, files):
+def write_wheel(folder, files, tag=TAG):
     """`files`: pairs of a name and its content, and whether it is executable."""
-    name = "lakebed-%s-%s.whl" % (version(), TAG)
+    name = "lakebed-%s-%s.whl" % (version(), tag)
     info, record = "lakebed-%s.dist-info/" % version(), []
     with zipfile.ZipFile(pathlib.Path(folder) / name, "w") as wheel:
         for path, content, executable in files:
             add(wheel, record, path, content, executable)
         add(wheel, record, info + "METADATA", metadata().encode())
-        add(wheel, record, info + "WHEEL", wheel_text().encode())
+        add(wheel, record, info + "WHEEL", wheel_text(tag).encode())
         record.append(info + "RECORD,,")
         wheel.writestr(zipfile.ZipInfo(info + "RECORD", STAMP), "\n".join(record) + "\n")
     return name
@@ -152,14 +157,14 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as folder:
         paths = [(path, path.relative_to(folder)) for path in installed(folder)]
         files = [(name_in_wheel(name), path.read_bytes(), os.access(path, os.X_OK)) for path, name in paths]
-        return write_wheel(wheel_directory, files)
+        return write_wheel(wheel_directory, files, PYTHON + wheel_libraries.platform(folder))
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """The package where it was built; its Python files are links to the sources."""
     build()
     files = [("lakebed-editable.pth", (str(BUILD / "python") + "\n").encode(), False)]
-    command = (BUILD / "lakebed").read_bytes()
+    command = (BUILD / "packaged" / "lakebed").read_bytes()
     return write_wheel(wheel_directory, files + [("lakebed-%s.data/scripts/lakebed" % version(), command, True)])
 
 
@@ -168,7 +173,7 @@ def write_metadata(metadata_directory):
     folder = pathlib.Path(metadata_directory) / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "METADATA").write_text(metadata(), encoding="utf-8")
-    (folder / "WHEEL").write_text(wheel_text(), encoding="utf-8")
+    (folder / "WHEEL").write_text(wheel_text(TAG), encoding="utf-8")
     return name
 
 

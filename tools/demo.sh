@@ -17,6 +17,7 @@ export COLUMNS=${COLUMNS:-100}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp -R "$root/examples/lake" "$scratch/lake"
+find "$scratch/lake" -type f -exec touch -d 2020-01-01 {} + # files that just changed are looked at twice
 cd "$scratch"
 
 # A few lines of narration.
@@ -46,7 +47,7 @@ show()    # STATUS ARGUMENT…
 }
 
 say "A folder of data about lakes, as folders are: commas, tabs and semicolons, line breaks in" \
-    "fields, two line ends, two encodings."
+    "fields, two line ends, two encodings; and six reservoirs in every format that is read."
 printf '\n$ find lake -type f\n'
 find lake -type f | sort
 
@@ -74,6 +75,35 @@ show 0 slice lake --offset 67 --limit 6 --columns name,country,max_depth_m,year,
 
 say "What did that take? The files and bytes that were read, and whether the map served them."
 show 0 slice lake --offset 67 --limit 6 --columns name,country,max_depth_m,year,level_ft --explain
+
+say "An Arrow file, an Avro file and a text file: borders of files do not matter." \
+    "Nor do those of formats: rows of a workbook, of Parquet, of MessagePack and of Lance."
+show 0 slice lake --offset 184 --limit 12 --columns name,volume_km3,year,power --to table
+show 0 take lake 266 255 238 233 --columns name,country,year,volume_km3 --to table
+show 0 schema lake/reservoirs/six_lance.lance
+
+say "A byte of the Parquet file goes bad, and its size and time stay: the doctor finds it, and which" \
+    "rows it is in. With the byte as it was, the lake is as mapped."
+parquet=lake/reservoirs/six_parquet.parquet
+cp -p "$parquet" good.parquet
+printf '\n$ printf X | dd of=%s bs=1 seek=300 conv=notrunc\n' "$parquet"
+printf X | dd of="$parquet" bs=1 seek=300 conv=notrunc status=none
+touch -r good.parquet "$parquet"
+show 1 doctor lake --verify
+cp -p good.parquet "$parquet"
+show 0 doctor lake --verify
+
+say "Rows come behind a file, and another gets a new name: the doctor tells, and heals the map."
+printf '\n$ echo Huron,1973,581.3 >> lake/levels/huron.csv; mv lake/asia.csv lake/asia-and-pacific.csv\n'
+echo 'Huron,1973,581.3' >>lake/levels/huron.csv
+mv lake/asia.csv lake/asia-and-pacific.csv
+show 0 doctor lake --heal
+
+say "SQL over these files: which column comes from where is written to a log, and asked of it."
+show 0 lineage --lake lake --log log --query-id 1:1 \
+    'create table dams as select s.country, sum(s.volume_km3) as water, max(l.max_depth_m) as deepest
+     from reservoirs.six_xlsx s join africa l on s.country = l.country group by s.country'
+show 0 lineage --log log --upstream dams.water
 
 say "The file in WINDOWS-1252, read by what the map remembers."
 show 0 head lake/nordic/nordic.csv -n 5 --columns name,country,max_depth_m,notes --to table

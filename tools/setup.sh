@@ -352,7 +352,7 @@ need zlib1g-dev have_library zlib
 need libdeflate-dev have_library libdeflate
 need liblz4-dev have_library liblz4
 need libbrotli-dev have_library libbrotlidec
-need liblzo2-dev have_library lzo2
+need liblzo2-dev have_library lzo2    # loaded when it is needed; a test compresses with it
 need libbz2-dev have_header bzlib.h
 need liblzma-dev have_library liblzma
 need libprotobuf-c-dev have_library libprotobuf-c

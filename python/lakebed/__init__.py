@@ -5,7 +5,7 @@
 'lake/.br_map.bazan'
 >>> lake = br.open("lake")
 >>> len(lake)
-188
+272
 >>> lake.select(["name", "max_depth_m"])[70]
 {'name': 'Huron', 'max_depth_m': None}
 >>> br.lake.doctor("lake")["status"]

@@ -331,7 +331,7 @@ class Batches:
 
     >>> batches = lakebed.open("lake").select(["name"]).batches(max_rows=50)
     >>> sum(len(batch) for batch in batches)
-    188
+    272
     """
 
     __slots__ = ("_held", "_max_rows", "_schema", "_stream")

@@ -639,6 +639,7 @@ def open(
     *,
     format: str | None = None,
     use_map: bool = True,
+    memory_map: bool = False,
     schema: str = "union",
     columns: list[str] | None = None,
     **read_options: Any,
@@ -646,7 +647,8 @@ def open(
     """Open a data file, a directory of them, or a Lance dataset (`"PATH@VERSION"`: an older version).
 
     A map is found from the path upwards and used for files that have not changed; `use_map=False` goes without.
-    `schema` says what becomes of columns on which the files of a directory disagree: "union" (reads that use them
+    `memory_map=True` hands out uncompressed Arrow files as they lie in memory, without a copy; nobody may change or
+    shorten them meanwhile, or the process dies. `schema` says what becomes of columns on which the files of a directory disagree: "union" (reads that use them
     fail), "strict" (opening fails), "text" (they become text). Read options are those of the command
     (`delimiter=";"`, `encoding="WINDOWS-1252"`, `header=False`, `column={"id": "string"}`, `null=["NA"]` …); what is
     not given is what the map remembers. Raises NotFoundError, UnsupportedError, CorruptError, UsageError.
@@ -663,7 +665,7 @@ def open(
     if schema not in SCHEMA_MODES:
         raise ValueError("schema is 'union', 'strict' or 'text', not %r" % schema)
     options = _options.read_options("open", read_options)
-    spec = (os.path.abspath(raw), format, not use_map, SCHEMA_MODES[schema], options)
+    spec = (os.path.abspath(raw), format, not use_map, memory_map, SCHEMA_MODES[schema], options)
     source = _Source(spec, raw)
     kind = _kind_of(source.core(), raw)
     if kind is Dataset:

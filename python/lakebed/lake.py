@@ -121,6 +121,7 @@ def _report(found: dict[str, Any]) -> dict[str, Any]:
         "renamed_files": [{"path": f["path"], "was": f["was"]} for f in findings if f["was"] is not None],
         "unreadable_files": sorted(f["path"] for f in findings if f["error"] is not None),
         "racy_files": _paths(findings, "racy"),
+        "unseekable_files": found["unseekable"],
         "errors": sorted(({"path": f["path"], "error": f["error"]} for f in findings if f["error"]), key=_path_of),
         "findings": findings,
     }
@@ -180,7 +181,7 @@ def locate_row(dir_path: Any, global_row: int) -> dict[str, Any] | None:
 
     >>> lakebed.lake.locate_row("lake", 70)
     {'rel_path': 'levels/huron.csv', 'file_offset': 0, 'row_group': 0, 'row_in_group': 0, 'page_indexed': False}
-    >>> lakebed.lake.locate_row("lake", 188) is None
+    >>> lakebed.lake.locate_row("lake", 272) is None
     True
     """
     place = locate(dir_path, global_row)
@@ -215,7 +216,7 @@ def describe(dir_path: Any) -> dict[str, Any]:
 
     >>> about = lakebed.lake.describe("lake")
     >>> about["files"], about["rows"], about["entries"][0]["path"]
-    (8, 188, 'africa.csv')
+    (22, 272, 'africa.csv')
     """
     opened = _core.Map(_options.path_bytes(dir_path))
     about = opened.info()

@@ -53,6 +53,7 @@ typedef struct core_call {
     PyThreadState *thread;
     PyObject *progress; /* called with four numbers, or NULL */
     bool raised;        /* by a signal or the progress function; the exception is set */
+    bool left;          /* from core_enter */
     lb_error err;
 } core_call;
 
@@ -63,6 +64,13 @@ typedef enum core_kind { CORE_FILE, CORE_COLUMN, CORE_MAP } core_kind;
 
 /* Take the lock again; true if all went well, else an exception is set. Notes become warnings. */
 bool core_end(core_call *call, lb_status status, core_kind kind);
+
+/* The same where a reader of another library pulls a stream of ours, on any thread, with the interpreter's lock or without
+ * it. It is free meanwhile, and in the main thread signals are looked after: a handler that raises ends the stream, and the
+ * exception comes when the reader is back in Python, if it is a KeyboardInterrupt; another one is reported as one that
+ * nobody can catch. */
+void core_enter(core_call *call, core_context *s);
+void core_leave(core_call *call);
 
 /* Where others call on us: let the interpreter's lock go if this thread has it and threads of the context may want it;
  * NULL: nothing to take again. */

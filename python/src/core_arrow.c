@@ -7,151 +7,77 @@
  * What is exported points into what Python keeps, and counts it; each node of an exported tree holds one count, for its
  * taker may move children out of it. */
 
-struct core_schema {
-    _Atomic long refs;
-    struct ArrowSchema schema;
-};
-
-struct core_batch {
-    _Atomic long refs;
-    struct ArrowArray array;
-};
-
-static core_schema *schema_ref(core_schema *s)
-{
-    atomic_fetch_add(&s->refs, 1);
-    return s;
-}
-
-static void schema_unref(core_schema *s)
-{
-    if (s == NULL || atomic_fetch_sub(&s->refs, 1) != 1)
-        return;
-    if (s->schema.release != NULL)
-        s->schema.release(&s->schema);
-    free(s);
-}
-
-static core_batch *batch_ref(core_batch *b)
-{
-    atomic_fetch_add(&b->refs, 1);
-    return b;
-}
-
-static void batch_unref(core_batch *b)
-{
-    if (b == NULL || atomic_fetch_sub(&b->refs, 1) != 1)
-        return;
-    if (b->array.release != NULL)
-        b->array.release(&b->array);
-    free(b);
-}
-
-/* Moves `schema`, also on error (NULL: no memory). */
-static core_schema *schema_keep(struct ArrowSchema *schema)
-{
-    core_schema *s = calloc(1, sizeof *s);
-
-    if (s == NULL) {
-        schema->release(schema);
-        return NULL;
-    }
-    atomic_store(&s->refs, 1);
-    s->schema = *schema;
-    schema->release = NULL;
-    return s;
-}
-
-static core_batch *batch_keep(struct ArrowArray *array)
-{
-    core_batch *b = calloc(1, sizeof *b);
-
-    if (b == NULL) {
-        array->release(array);
-        return NULL;
-    }
-    atomic_store(&b->refs, 1);
-    b->array = *array;
-    array->release = NULL;
-    return b;
-}
-
 /* The children of a node stand behind its pointers to them. */
-static void schema_release(struct ArrowSchema *s)
-{
-    for (int64_t i = 0; i < s->n_children; i++)
-        if (s->children[i]->release != NULL)
-            s->children[i]->release(s->children[i]);
-    if (s->dictionary != NULL && s->dictionary->release != NULL)
-        s->dictionary->release(s->dictionary);
-    free(s->dictionary);
-    free(s->children);
-    schema_unref(s->private_data);
-    s->release = NULL;
-}
-
-static bool schema_share(core_schema *owner, const struct ArrowSchema *from, struct ArrowSchema *out)
-{
-    size_t n = (size_t)from->n_children;
-
-    *out = *from;
-    out->n_children = 0;
-    out->children = NULL;
-    out->dictionary = NULL;
-    out->private_data = schema_ref(owner);
-    out->release = schema_release;
-    if (n != 0 && (out->children = calloc(n, sizeof *out->children + sizeof **out->children)) == NULL)
-        return false;
-    struct ArrowSchema *nodes = (struct ArrowSchema *)(void *)(out->children + n);
-    for (size_t i = 0; i < n; i++) {
-        out->children[i] = &nodes[i];
-        out->n_children++;
-        if (!schema_share(owner, from->children[i], &nodes[i]))
-            return false;
+#define SHARED(counted, name, type, node)                                                                  \
+    struct counted {                                                                                       \
+        _Atomic long refs;                                                                                 \
+        struct type node;                                                                                  \
+    };                                                                                                     \
+    static counted *name##_ref(counted *c)                                                                 \
+    {                                                                                                      \
+        atomic_fetch_add(&c->refs, 1);                                                                     \
+        return c;                                                                                          \
+    }                                                                                                      \
+    static void name##_unref(counted *c)                                                                   \
+    {                                                                                                      \
+        if (c == NULL || atomic_fetch_sub(&c->refs, 1) != 1)                                               \
+            return;                                                                                        \
+        if (c->node.release != NULL)                                                                       \
+            c->node.release(&c->node);                                                                     \
+        free(c);                                                                                           \
+    }                                                                                                      \
+    /* Moves `moved`, also on error (NULL: no memory). */                                                  \
+    static counted *name##_keep(struct type *moved)                                                        \
+    {                                                                                                      \
+        counted *c = calloc(1, sizeof *c);                                                                 \
+        if (c == NULL) {                                                                                   \
+            moved->release(moved);                                                                         \
+            return NULL;                                                                                   \
+        }                                                                                                  \
+        atomic_store(&c->refs, 1);                                                                         \
+        c->node = *moved;                                                                                  \
+        moved->release = NULL;                                                                             \
+        return c;                                                                                          \
+    }                                                                                                      \
+    static void node##_release(struct type *n)                                                             \
+    {                                                                                                      \
+        for (int64_t i = 0; i < n->n_children; i++)                                                        \
+            if (n->children[i]->release != NULL)                                                           \
+                n->children[i]->release(n->children[i]);                                                   \
+        if (n->dictionary != NULL && n->dictionary->release != NULL)                                       \
+            n->dictionary->release(n->dictionary);                                                         \
+        free(n->dictionary);                                                                               \
+        free(n->children);                                                                                 \
+        name##_unref(n->private_data);                                                                     \
+        n->release = NULL;                                                                                 \
+    }                                                                                                      \
+    /* False: no memory; `out` is to be released all the same. */                                          \
+    static bool node##_share(counted *owner, const struct type *from, struct type *out)                    \
+    {                                                                                                      \
+        const size_t n = (size_t)from->n_children;                                                         \
+        *out = *from;                                                                                      \
+        out->n_children = 0;                                                                               \
+        out->children = NULL;                                                                              \
+        out->dictionary = NULL;                                                                            \
+        out->private_data = name##_ref(owner);                                                             \
+        out->release = node##_release;                                                                     \
+        if (n != 0 && (out->children = calloc(n, sizeof *out->children + sizeof **out->children)) == NULL) \
+            return false;                                                                                  \
+        struct type *nodes = (struct type *)(void *)(out->children + n);                                   \
+        for (size_t i = 0; i < n; i++) {                                                                   \
+            out->children[i] = &nodes[i];                                                                  \
+            out->n_children++;                                                                             \
+            if (!node##_share(owner, from->children[i], &nodes[i]))                                        \
+                return false;                                                                              \
+        }                                                                                                  \
+        if (from->dictionary == NULL)                                                                      \
+            return true;                                                                                   \
+        out->dictionary = calloc(1, sizeof *out->dictionary);                                              \
+        return out->dictionary != NULL && node##_share(owner, from->dictionary, out->dictionary);          \
     }
-    if (from->dictionary == NULL)
-        return true;
-    out->dictionary = calloc(1, sizeof *out->dictionary);
-    return out->dictionary != NULL && schema_share(owner, from->dictionary, out->dictionary);
-}
 
-static void array_release(struct ArrowArray *a)
-{
-    for (int64_t i = 0; i < a->n_children; i++)
-        if (a->children[i]->release != NULL)
-            a->children[i]->release(a->children[i]);
-    if (a->dictionary != NULL && a->dictionary->release != NULL)
-        a->dictionary->release(a->dictionary);
-    free(a->dictionary);
-    free(a->children);
-    batch_unref(a->private_data);
-    a->release = NULL;
-}
-
-static bool array_share(core_batch *owner, const struct ArrowArray *from, struct ArrowArray *out)
-{
-    size_t n = (size_t)from->n_children;
-
-    *out = *from;
-    out->n_children = 0;
-    out->children = NULL;
-    out->dictionary = NULL;
-    out->private_data = batch_ref(owner);
-    out->release = array_release;
-    if (n != 0 && (out->children = calloc(n, sizeof *out->children + sizeof **out->children)) == NULL)
-        return false;
-    struct ArrowArray *nodes = (struct ArrowArray *)(void *)(out->children + n);
-    for (size_t i = 0; i < n; i++) {
-        out->children[i] = &nodes[i];
-        out->n_children++;
-        if (!array_share(owner, from->children[i], &nodes[i]))
-            return false;
-    }
-    if (from->dictionary == NULL)
-        return true;
-    out->dictionary = calloc(1, sizeof *out->dictionary);
-    return out->dictionary != NULL && array_share(owner, from->dictionary, out->dictionary);
-}
+SHARED(core_schema, schema, ArrowSchema, schema)
+SHARED(core_batch, batch, ArrowArray, array)
 
 static bool schema_export(core_schema *s, struct ArrowSchema *out)
 {
@@ -700,22 +626,56 @@ static PyObject *arrow_batch_select(PyObject *self, PyObject *args)
 
 /* ---------------------------------------------------------------- out of a pickle */
 
-static bool remade_schema(PyObject *state, struct ArrowSchema *out);
+/* Children and dictionary of a node, each in memory of its own. */
+#define REMADE(name, type)                                                                \
+    static bool name(PyObject *state, struct type *out);                                  \
+    static struct type *name##_new(PyObject *state, bool *good)                           \
+    {                                                                                     \
+        struct type *made = calloc(1, sizeof *made);                                      \
+        if (made == NULL)                                                                 \
+            PyErr_NoMemory();                                                             \
+        *good = made != NULL && name(state, made);                                        \
+        return made;                                                                      \
+    }                                                                                     \
+    static bool name##_inside(PyObject *children, PyObject *dictionary, struct type *out) \
+    {                                                                                     \
+        const Py_ssize_t n = PyList_Size(children);                                       \
+        bool good = n >= 0;                                                               \
+        out->children = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *out->children);      \
+        if (n >= 0 && out->children == NULL)                                              \
+            PyErr_NoMemory();                                                             \
+        good = good && out->children != NULL;                                             \
+        for (Py_ssize_t i = 0; good && i < n; i++) {                                      \
+            struct type *child = name##_new(PyList_GetItem(children, i), &good);          \
+            if (child != NULL)                                                            \
+                out->children[out->n_children++] = child;                                 \
+        }                                                                                 \
+        if (good && dictionary != Py_None)                                                \
+            out->dictionary = name##_new(dictionary, &good);                              \
+        return good;                                                                      \
+    }                                                                                     \
+    static void name##_outside(struct type *out)                                          \
+    {                                                                                     \
+        for (int64_t i = 0; i < out->n_children; i++) {                                   \
+            if (out->children[i]->release != NULL)                                        \
+                out->children[i]->release(out->children[i]);                              \
+            free(out->children[i]);                                                       \
+        }                                                                                 \
+        if (out->dictionary != NULL && out->dictionary->release != NULL)                  \
+            out->dictionary->release(out->dictionary);                                    \
+        free(out->dictionary);                                                            \
+        free(out->children);                                                              \
+        out->release = NULL;                                                              \
+    }
+
+REMADE(remade_schema, ArrowSchema)
+REMADE(remade_array, ArrowArray)
 
 /* Of what is unpickled every string is held by the node itself. */
 static void remade_schema_release(struct ArrowSchema *s)
 {
-    for (int64_t i = 0; i < s->n_children; i++) {
-        if (s->children[i]->release != NULL)
-            s->children[i]->release(s->children[i]);
-        free(s->children[i]);
-    }
-    if (s->dictionary != NULL && s->dictionary->release != NULL)
-        s->dictionary->release(s->dictionary);
-    free(s->dictionary);
-    free(s->children);
     free(s->private_data);
-    s->release = NULL;
+    remade_schema_outside(s);
 }
 
 static bool remade_strings(struct ArrowSchema *out, const char *format, const char *name, const char *metadata,
@@ -740,30 +700,6 @@ static bool remade_strings(struct ArrowSchema *out, const char *format, const ch
     return true;
 }
 
-static bool remade_schema_children(PyObject *children, struct ArrowSchema *out)
-{
-    Py_ssize_t n = PyList_Size(children);
-
-    if (n < 0)
-        return false;
-    out->children = calloc((size_t)n + 1, sizeof *out->children);
-    if (out->children == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        out->children[i] = calloc(1, sizeof **out->children);
-        if (out->children[i] == NULL) {
-            PyErr_NoMemory();
-            return false;
-        }
-        out->n_children++;
-        if (!remade_schema(PyList_GetItem(children, i), out->children[i]))
-            return false;
-    }
-    return true;
-}
-
 static bool remade_schema(PyObject *state, struct ArrowSchema *out)
 {
     const char *format, *name, *metadata;
@@ -776,14 +712,7 @@ static bool remade_schema(PyObject *state, struct ArrowSchema *out)
         !remade_strings(out, format, name, metadata, size))
         return false;
     out->flags = flags;
-    if (!remade_schema_children(children, out))
-        return false;
-    if (dictionary == Py_None)
-        return true;
-    out->dictionary = calloc(1, sizeof *out->dictionary);
-    if (out->dictionary == NULL)
-        PyErr_NoMemory();
-    return out->dictionary != NULL && remade_schema(dictionary, out->dictionary);
+    return remade_schema_inside(children, dictionary, out);
 }
 
 static PyObject *arrow_schema_of(PyObject *self, PyObject *args)
@@ -804,17 +733,8 @@ static void remade_array_release(struct ArrowArray *a)
 {
     for (int64_t i = 0; i < a->n_buffers; i++)
         free((void *)(uintptr_t)a->buffers[i]);
-    for (int64_t i = 0; i < a->n_children; i++) {
-        if (a->children[i]->release != NULL)
-            a->children[i]->release(a->children[i]);
-        free(a->children[i]);
-    }
-    if (a->dictionary != NULL && a->dictionary->release != NULL)
-        a->dictionary->release(a->dictionary);
-    free(a->dictionary);
-    free(a->children);
     free(a->buffers);
-    a->release = NULL;
+    remade_array_outside(a);
 }
 
 /* Aligned to 64 bytes, as Arrow recommends. */
@@ -852,32 +772,6 @@ static bool remade_buffers(PyObject *buffers, struct ArrowArray *out)
     return true;
 }
 
-static bool remade_array(PyObject *state, struct ArrowArray *out);
-
-static bool remade_array_children(PyObject *children, struct ArrowArray *out)
-{
-    Py_ssize_t n = PyList_Size(children);
-
-    if (n < 0)
-        return false;
-    out->children = calloc((size_t)n + 1, sizeof *out->children);
-    if (out->children == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        out->children[i] = calloc(1, sizeof **out->children);
-        if (out->children[i] == NULL) {
-            PyErr_NoMemory();
-            return false;
-        }
-        out->n_children++;
-        if (!remade_array(PyList_GetItem(children, i), out->children[i]))
-            return false;
-    }
-    return true;
-}
-
 static bool remade_array(PyObject *state, struct ArrowArray *out)
 {
     PyObject *buffers, *children, *dictionary;
@@ -889,14 +783,7 @@ static bool remade_array(PyObject *state, struct ArrowArray *out)
     out->length = length;
     out->offset = offset;
     out->null_count = nulls;
-    if (!remade_buffers(buffers, out) || !remade_array_children(children, out))
-        return false;
-    if (dictionary == Py_None)
-        return true;
-    out->dictionary = calloc(1, sizeof *out->dictionary);
-    if (out->dictionary == NULL)
-        PyErr_NoMemory();
-    return out->dictionary != NULL && remade_array(dictionary, out->dictionary);
+    return remade_buffers(buffers, out) && remade_array_inside(children, dictionary, out);
 }
 
 static PyObject *arrow_batch_of(PyObject *self, PyObject *args)
@@ -1224,12 +1111,14 @@ static int leaving_get_next(struct ArrowArrayStream *stream, struct ArrowArray *
 {
     core_stream *s = stream->private_data;
 
+    core_call call;
+
     out->release = NULL;
     if (s->generation != core_generation)
         return ECANCELED;
-    PyThreadState *thread = core_unlock(s->s);
+    core_enter(&call, s->s);
     int code = s->stream.get_next(&s->stream, out);
-    core_relock(thread);
+    core_leave(&call);
     return code;
 }
 

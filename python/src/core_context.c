@@ -2,6 +2,8 @@
 #include "core.h"
 
 #include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 unsigned long core_generation;
 
@@ -81,6 +83,36 @@ static bool context_show(const core_call *call)
     return shown != NULL;
 }
 
+/* An exception has no way through the reader of another library. An interrupt is made to come again. */
+static void context_put_off(void)
+{
+    if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_WriteUnraisable(NULL);
+        return;
+    }
+    PyErr_Clear();
+    PyErr_SetInterrupt();
+}
+
+static bool context_poll_left(core_call *call)
+{
+    const bool had = call->thread != NULL;
+    PyGILState_STATE state = PyGILState_UNLOCKED;
+
+    if (had)
+        PyEval_RestoreThread(call->thread);
+    else
+        state = PyGILState_Ensure();
+    call->raised = PyErr_CheckSignals() != 0;
+    if (call->raised)
+        context_put_off();
+    if (had)
+        call->thread = PyEval_SaveThread();
+    else
+        PyGILState_Release(state);
+    return call->raised;
+}
+
 /* Only the thread that called may look after signals; for the others nothing is to be done. */
 static bool context_poll(void *user)
 {
@@ -90,6 +122,8 @@ static bool context_poll(void *user)
         return false;
     if (call->raised)
         return true;
+    if (call->left)
+        return context_poll_left(call);
     PyEval_RestoreThread(call->thread);
     call->raised = PyErr_CheckSignals() != 0 || (call->progress != NULL && !context_show(call));
     call->thread = PyEval_SaveThread();
@@ -161,7 +195,7 @@ void core_begin(core_call *call, core_context *s, PyObject *progress)
 
     call->s = s;
     call->progress = progress == Py_None ? NULL : progress;
-    call->raised = false;
+    call->raised = call->left = false;
     call->err = none;
     call->outer = context_call;
     context_call = call;
@@ -244,17 +278,39 @@ void core_raise(const lb_error *err, core_kind kind, PyObject *cause)
 /* PyGILState_Check is in every CPython, but not in its limited interface. */
 static int (*context_has_lock)(void);
 
+/* Does this thread have the interpreter's lock? */
+static bool context_locked(void)
+{
+    return context_has_lock != NULL && PyGILState_GetThisThreadState() != NULL && context_has_lock() != 0;
+}
+
 PyThreadState *core_unlock(const core_context *s)
 {
-    if (!s->calls_python || context_has_lock == NULL || PyGILState_GetThisThreadState() == NULL || !context_has_lock())
-        return NULL;
-    return PyEval_SaveThread();
+    return s->calls_python && context_locked() ? PyEval_SaveThread() : NULL;
 }
 
 void core_relock(PyThreadState *thread)
 {
     if (thread != NULL)
         PyEval_RestoreThread(thread);
+}
+
+void core_enter(core_call *call, core_context *s)
+{
+    *call = (core_call){ .s = s, .outer = context_call, .left = true };
+    /* Whoever waits for a lock inside must not hold the interpreter's: who has that lock may come to poll. */
+    if (context_locked())
+        call->thread = PyEval_SaveThread();
+    if (syscall(SYS_gettid) == getpid() && context_has_lock != NULL)
+        context_call = call;
+}
+
+void core_leave(core_call *call)
+{
+    context_call = call->outer;
+    if (call->raised)
+        lb_context_resume(call->s->cx);
+    core_relock(call->thread);
 }
 
 /* ---------------------------------------------------------------- handlers in Python */

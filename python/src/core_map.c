@@ -118,6 +118,15 @@ static PyObject *doctor_finding(const lb_doctor_report *report, uint64_t i)
                          schema);
 }
 
+static PyObject *doctor_unseekable(const lb_doctor_report *report, uint64_t i)
+{
+    lb_unseekable u = { .struct_size = sizeof u };
+
+    CORE_ASK(CORE_FILE, lb_doctor_unseekable(report, i, &u, &err));
+    return Py_BuildValue("{s:N,s:s,s:K,s:K}", "path", core_path(u.path), "container", u.container, "bytes",
+                         (unsigned long long)u.bytes, "text_bytes", (unsigned long long)u.text_bytes);
+}
+
 static PyObject *doctor_report(const lb_doctor_report *report)
 {
     lb_doctor_info d = { .struct_size = sizeof d };
@@ -127,14 +136,21 @@ static PyObject *doctor_report(const lb_doctor_report *report)
     for (uint64_t i = 0; list != NULL && i < d.findings; i++)
         if (!core_list_add(list, doctor_finding(report, i)))
             Py_CLEAR(list);
-    if (list == NULL)
+    PyObject *unseekable = list == NULL ? NULL : PyList_New(0);
+    for (uint64_t i = 0; unseekable != NULL && i < d.unseekable; i++)
+        if (!core_list_add(unseekable, doctor_unseekable(report, i)))
+            Py_CLEAR(unseekable);
+    if (unseekable == NULL) {
+        Py_XDECREF(list);
         return NULL;
-    return Py_BuildValue("{s:s,s:K,s:K,s:O,s:O,s:N,s:i,s:K,s:K,s:L,s:N}", "status", lb_doctor_status_text(d.status),
+    }
+    return Py_BuildValue("{s:s,s:K,s:K,s:O,s:O,s:N,s:i,s:K,s:K,s:L,s:N,s:N}", "status", lb_doctor_status_text(d.status),
                          "total_files", (unsigned long long)d.total_files, "healthy_count",
                          (unsigned long long)d.healthy, "healed", d.healed ? Py_True : Py_False, "had_map",
                          d.had_map ? Py_True : Py_False, "map_path", core_path(d.map_path), "map_schema", d.map_schema,
                          "bytes_hashed", (unsigned long long)d.bytes_hashed, "bytes_surveyed",
-                         (unsigned long long)d.bytes_surveyed, "elapsed_ns", (long long)d.elapsed_ns, "findings", list);
+                         (unsigned long long)d.bytes_surveyed, "elapsed_ns", (long long)d.elapsed_ns, "findings", list,
+                         "unseekable", unseekable);
 }
 
 static PyObject *map_doctor(PyObject *self, PyObject *args)

@@ -65,24 +65,26 @@ static core_table *table_open(core_context *s, const char *path, const lb_open_o
     return NULL;
 }
 
-/* Table(path, format, no_map, schema, options) */
+/* Table(path, format, no_map, memory_map, schema, options) */
 static int table_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     lb_open_options options = { .struct_size = sizeof options };
     lb_read_options *read = NULL;
     const char *path;
     PyObject *pairs;
-    int no_map, schema;
+    int no_map, memory_map, schema;
 
     if (kwargs != NULL && PyDict_Size(kwargs) != 0) {
         PyErr_SetString(PyExc_TypeError, "no keywords are taken");
         return -1;
     }
-    if (!PyArg_ParseTuple(args, "yzpiO!", &path, &options.format, &no_map, &schema, &PyList_Type, &pairs) ||
+    if (!PyArg_ParseTuple(args, "yzppiO!", &path, &options.format, &no_map, &memory_map, &schema, &PyList_Type,
+                          &pairs) ||
         !core_read_options(pairs, &read))
         return -1;
     options.read = read;
     options.no_map = no_map != 0;
+    options.memory_map = memory_map != 0;
     options.schema = (lb_schema_mode)schema;
     core_context *s = core_context_new();
     core_table *t = s == NULL ? NULL : table_open(s, path, &options);

@@ -38,11 +38,10 @@ static bool plan_packed(rows_plan *plan, const char *file, size_t size)
 
 static bool plan_extension(rows_plan *plan, const char *file)
 {
-    static const char *const packed[] = { ".zst", ".zstd", ".gz", ".gzip", ".bgz" };
     const char *slash = strrchr(file, '/'), *dot = strrchr(slash == NULL ? file : slash, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof packed / sizeof *packed; i++)
-        if (strcasecmp(dot, packed[i]) == 0)
-            return plan_packed(plan, file, (size_t)(dot - file));
+    size_t stem = lb_saver_stem(file);
+    if (stem != 0)
+        return plan_packed(plan, file, stem);
     for (size_t i = 0; dot != NULL && i < sizeof extensions / sizeof *extensions; i++) {
         if (strcasecmp(dot + 1, extensions[i].extension) != 0)
             continue;

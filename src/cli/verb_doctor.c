@@ -13,6 +13,7 @@ typedef struct doctor_run {
     bool verify;
     lb_doctor_info info;
     lb_finding *findings;
+    lb_unseekable *unseekable;
     const char **former; /* former paths of renamed files, in order */
     size_t n_former;
     uint64_t counts[LB_DRIFT_COUNT]; /* for people: a renamed file is not missing as well */
@@ -90,6 +91,10 @@ static lb_status collect(doctor_run *r, const lb_doctor_report *report, lb_error
         r->failed += f->error != NULL;
         r->found_bytes += f->new_bytes > 0 ? (uint64_t)f->new_bytes : 0;
     }
+    size_t n_unseekable = status == LB_OK ? (size_t)r->info.unseekable : 0;
+    r->unseekable = cli_alloc(n_unseekable, sizeof *r->unseekable);
+    for (size_t i = 0; i < n_unseekable && status == LB_OK; i++)
+        status = lb_doctor_unseekable(report, i, &r->unseekable[i], err);
     qsort(r->former, r->n_former, sizeof *r->former, text_order);
     for (size_t i = 0; i < n && status == LB_OK; i++)
         r->counts[r->findings[i].drift] += !is_told_elsewhere(r, &r->findings[i]);
@@ -235,6 +240,24 @@ static char *shell_word(const char *text)
     *at = '\'';
     free(clean);
     return out;
+}
+
+static void print_unseekable(const doctor_run *r)
+{
+    uint64_t n = r->info.unseekable, most = r->c->out_terminal ? FINDINGS_ON_TERMINAL : n;
+    if (n == 0)
+        return;
+    (void)printf("compressed without restart points, so that every read begins at the start:\n");
+    for (uint64_t i = 0; i < n && i < most; i++) {
+        const lb_unseekable *u = &r->unseekable[i];
+        char *path = clean_text(u->path);
+        (void)printf("  %s  %s, %s of text in %s\n", path, u->container, size_text(u->text_bytes).s,
+                     size_text(u->bytes).s);
+        free(path);
+    }
+    if (n > most)
+        (void)printf("  … and %s more; --json lists all\n", number_text(n - most).s);
+    (void)printf("`lakebed slice FILE -o NEW.csv.zst` writes one anew with restart points\n");
 }
 
 /* What to type next, and why. */
@@ -383,6 +406,21 @@ static void json_finding(json_out *j, const lb_finding *f)
     jout_close(j, '}');
 }
 
+static void json_unseekable(json_out *j, const doctor_run *r)
+{
+    jout_key(j, "unseekable_files");
+    jout_open(j, '[');
+    for (uint64_t i = 0; i < r->info.unseekable; i++) {
+        jout_open(j, '{');
+        jput_text(j, "path", r->unseekable[i].path);
+        jput_text(j, "container", r->unseekable[i].container);
+        jput_count(j, "bytes", r->unseekable[i].bytes);
+        jput_count(j, "text_bytes", r->unseekable[i].text_bytes);
+        jout_close(j, '}');
+    }
+    jout_close(j, ']');
+}
+
 /* The first seven keys, and their order, are an agreement with other readers of the report. */
 static void json_report(const doctor_run *r)
 {
@@ -404,6 +442,7 @@ static void json_report(const doctor_run *r)
     json_renamed(&j, r);
     json_paths(&j, r, "unreadable_files", is_failed);
     json_paths(&j, r, "racy_files", is_racy);
+    json_unseekable(&j, r);
     json_errors(&j, r);
     jout_key(&j, "findings");
     jout_open(&j, '[');
@@ -442,6 +481,7 @@ static int doctor_tell(doctor_run *r)
     } else if (!args_has(r->c, OPT_QUIET)) {
         print_status(r);
         print_findings(r);
+        print_unseekable(r);
         print_next(r);
     }
     return r->info.status == LB_DOCTOR_DRIFT || r->counts[LB_DRIFT_TORN] != 0 || (r->info.healed && r->failed != 0)
@@ -467,6 +507,7 @@ int verb_doctor(cli *c)
         status = collect(&r, report, &err);
     result = status == LB_OK ? doctor_tell(&r) : report_error(c, &err);
     free(r.findings);
+    free(r.unseekable);
     free(r.former);
     lb_doctor_report_free(report);
     return result;

@@ -179,6 +179,8 @@ static lb_status stats_json_files(json_out *j, lb_table *table, lb_error *err)
         jput_text(j, "path", file.path);
         jput_text(j, "format", file.format);
         jput_text(j, "container", file.container);
+        if (file.container != NULL)
+            jput_count(j, "restart_points", file.restart_points);
         jput_count(j, "bytes", file.bytes);
         jput_known(j, "rows", file.rows > (uint64_t)INT64_MAX ? -1 : (int64_t)file.rows);
         jput_count(j, "blocks", file.blocks);

@@ -87,11 +87,13 @@ static lb_status show_file(lb_table *table, const char *path, uint64_t columns, 
     lb_status status = lb_table_file(table, 0, &file, err);
     if (status != LB_OK)
         return status;
-    char *text = cli_format("%s%s%s, %s, %s, %s", file.format == NULL ? "unknown format" : file.format,
-                            file.container == NULL ? "" : " in ", file.container == NULL ? "" : file.container,
-                            size_text(file.bytes).s,
-                            rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
-                            plural_text(columns, "column", "columns").s);
+    bool mapped = strcmp(lb_table_map_use(table, 0), "used") == 0;
+    char *text = cli_format(
+        "%s%s%s%s, %s, %s, %s", file.format == NULL ? "unknown format" : file.format,
+        file.container == NULL ? "" : " in ", file.container == NULL ? "" : file.container,
+        file.container == NULL || !mapped || file.restart_points != 0 ? "" : " without restart points",
+        size_text(file.bytes).s, rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
+        plural_text(columns, "column", "columns").s);
     char *dir = directory_of(path);
     print_title(path, text);
     print_map_line(lb_table_map_use(table, 0), dir);

@@ -7,10 +7,10 @@
 #include <lz4.h>
 #include <lz4frame.h>
 #include <lzma.h>
-#include <lzo/lzo1x.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "codec/lzo_load.h"
 #include "codec/snappy.h"
 
 /* xz may ask for so much beside the output: its largest preset takes 65 MiB. */
@@ -23,7 +23,8 @@ typedef enum block_outcome {
     BLOCK_DONE,
     BLOCK_DAMAGED,
     BLOCK_NO_ROOM, /* more bytes come than `cap` */
-    BLOCK_NO_MEMORY
+    BLOCK_NO_MEMORY,
+    BLOCK_NO_CODEC /* its library is not on this machine */
 } block_outcome;
 
 typedef struct block_job {
@@ -261,20 +262,19 @@ static block_outcome block_lz4_frames(block_job *job)
 
 static block_outcome block_lzo(block_job *job)
 {
-    lzo_uint got = job->cap;
-    int result = lzo1x_decompress_safe(job->in, job->size, job->out, &got, NULL);
+    static const block_outcome outcomes[] = { [LB_LZO_DONE] = BLOCK_DONE,
+                                              [LB_LZO_DAMAGED] = BLOCK_DAMAGED,
+                                              [LB_LZO_NO_ROOM] = BLOCK_NO_ROOM,
+                                              [LB_LZO_MISSING] = BLOCK_NO_CODEC };
 
-    job->got = got;
-    switch (result) {
-    case LZO_E_OK:
-        return BLOCK_DONE;
-    case LZO_E_OUTPUT_OVERRUN:
-        return BLOCK_NO_ROOM;
-    case LZO_E_OUT_OF_MEMORY:
-        return BLOCK_NO_MEMORY;
-    default:
-        return BLOCK_DAMAGED;
-    }
+    job->got = job->cap;
+    return outcomes[lb_lzo_decode(job->in, job->size, job->out, &job->got)];
+}
+
+/* Is it no fault of the block's? */
+static bool block_is_ours(block_outcome outcome)
+{
+    return outcome == BLOCK_NO_MEMORY || outcome == BLOCK_NO_CODEC;
 }
 
 static uint32_t block_be32(const uint8_t *p)
@@ -304,7 +304,7 @@ static block_outcome block_hadoop(block_job *job, block_outcome (*decode)(block_
             if (part.size > job->size - at || part.size == 0)
                 return BLOCK_DAMAGED;
             block_outcome outcome = decode(&part);
-            if (outcome == BLOCK_NO_MEMORY)
+            if (block_is_ours(outcome))
                 return outcome;
             if (outcome != BLOCK_DONE || part.got == 0)
                 return BLOCK_DAMAGED;
@@ -320,7 +320,7 @@ static block_outcome block_hadoop_or_plain(block_job *job, block_outcome (*decod
 {
     block_outcome framed = block_hadoop(job, decode);
 
-    if (framed == BLOCK_DONE || framed == BLOCK_NO_MEMORY)
+    if (framed == BLOCK_DONE || block_is_ours(framed))
         return framed;
     job->got = 0;
     block_outcome plain = decode(job);
@@ -367,6 +367,12 @@ static lb_status block_fail(lb_codec codec, block_outcome outcome, size_t cap, l
 {
     if (outcome == BLOCK_NO_MEMORY)
         return lb_fail_nomem(err);
+    if (outcome == BLOCK_NO_CODEC) {
+        lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "%s is read by a library that is not on this machine",
+                lb_codec_name(codec));
+        lb_fail_hint(err, "install liblzo2 (Debian: liblzo2-2)");
+        return LB_UNSUPPORTED;
+    }
     if (outcome == BLOCK_NO_ROOM && codec == LB_CODEC_LZ4)
         return lb_fail(err, LB_CORRUPT, LB_NOWHERE,
                        "lz4 block is damaged, or gives more than the %zu bytes expected of it", cap);

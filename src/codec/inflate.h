@@ -35,6 +35,9 @@ typedef struct lb_inflate lb_inflate;
 lb_inflate *lb_inflate_new(void); /* NULL: no memory */
 void lb_inflate_free(lb_inflate *z);
 
+/* Messages are those of a file of this kind ("gzip"), static; without it, of some bytes. */
+void lb_inflate_name(lb_inflate *z, const char *file);
+
 /* Before the first byte of a stream, or at the border of a block of which `bit` bits (0 to 7) of the next byte are past. */
 void lb_inflate_begin(lb_inflate *z, unsigned bit);
 

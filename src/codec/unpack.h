@@ -2,7 +2,7 @@
 #ifndef LB_CODEC_UNPACK_H
 #define LB_CODEC_UNPACK_H
 
-#include "base/str.h"
+#include "base/arena.h"
 #include "codec/inflate.h"
 
 /* Unless no more input follows, fewer bytes than this may be left untouched: they are given again with more behind them. */
@@ -38,21 +38,38 @@ typedef struct lb_unpack_point {
 
 typedef struct lb_unpacker lb_unpacker;
 
+/* What an unpacker takes besides some kilobytes, counted against a budget. For one thread at a time. */
+typedef struct lb_unpack_memory {
+    lb_budget *budget; /* NULL: no limit */
+    uint64_t taken;
+    uint64_t refused; /* the budget's last refusal: so much more was wanted; 0: none */
+} lb_unpack_memory;
+
+/* Memory that counts; NULL: refused, or there is none. */
+void *lb_unpack_alloc(lb_unpack_memory *m, size_t size);
+void lb_unpack_free(lb_unpack_memory *m, void *p); /* NULL is fine */
+
+/* Count memory that somebody else allocates. */
+bool lb_unpack_take(lb_unpack_memory *m, uint64_t size);
+
+/* Memory could not be had: BUDGET with what was wanted, or NOMEM. */
+lb_status lb_unpack_no_memory(const lb_unpack_memory *m, const char *name, lb_error *err);
+
 /* A way of compression. */
 typedef struct lb_container {
     const char *name;           /* as column `container` of the map */
     const char *const *endings; /* of file names, without dot, lower case, ended by NULL */
     const char *point_kind;     /* as `kind` of access points */
 
-    /* NULL: no memory. */
-    lb_unpacker *(*open)(void);
+    /* `memory` must outlive it. NULL: no memory, or refused. */
+    lb_unpacker *(*open)(lb_unpack_memory *memory);
     void (*close)(lb_unpacker *u);
 
-    /* Begin at a point; NULL: at the file's beginning. Errors: NOMEM. */
+    /* Begin at a point; NULL: at the file's beginning. Errors: NOMEM, BUDGET. */
     lb_status (*begin)(lb_unpacker *u, const lb_unpack_point *point, lb_error *err);
 
     /* Decompress until something is missing or reached, as *stop says. At LB_UNPACK_BORDER *point says what going on from here
-     * would need. Errors: CORRUPT with the place in the file; UNSUPPORTED; NOMEM. */
+     * would need. Errors: CORRUPT with the place in the file; UNSUPPORTED; NOMEM; BUDGET. After an error it can begin again. */
     lb_status (*run)(lb_unpacker *u, lb_unpack_io *io, lb_unpack_stop *stop, lb_unpack_point *point, lb_error *err);
 
     /* As lb_inflate_note, right after a border that needs a window; NULL: all of a window is needed. */
@@ -66,6 +83,9 @@ const lb_container *lb_container_of_name(lb_str name);
 
 /* A path without the container's ending. */
 lb_str lb_container_strip(lb_str path);
+
+/* CORRUPT: the file, of which this is byte `at`, does not begin as its name says; with a hint. */
+lb_status lb_unpack_is_other(uint64_t at, const char *name, lb_error *err);
 
 /* Deflate without anything around it, as parts of an archive are: no file is named so, and no name finds it. */
 extern const lb_container lb_container_deflate;

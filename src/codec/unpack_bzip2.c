@@ -35,6 +35,7 @@ struct lb_unpacker {
     size_t next;    /* bit where the mark behind the block begins */
     uint8_t *alone; /* the block as a stream */
     uint8_t *pairs; /* by two bytes: 1 where they can be the second and third of a mark */
+    lb_unpack_memory *memory;
 };
 
 /* Two bytes of a mark whose first bit is bit `shift` of the byte before them. */
@@ -49,25 +50,27 @@ static void bzip2_close(lb_unpacker *u)
         return;
     if (u->inside)
         (void)BZ2_bzDecompressEnd(&u->stream);
-    free(u->queue);
-    free(u->alone);
-    free(u->pairs);
+    lb_unpack_free(u->memory, u->queue);
+    lb_unpack_free(u->memory, u->alone);
+    lb_unpack_free(u->memory, u->pairs);
     free(u);
 }
 
-static lb_unpacker *bzip2_open(void)
+static lb_unpacker *bzip2_open(lb_unpack_memory *memory)
 {
     lb_unpacker *u = calloc(1, sizeof *u);
 
     if (u == NULL)
         return NULL;
-    u->queue = malloc(BZIP2_QUEUE);
-    u->alone = malloc(BZIP2_QUEUE + 32);
-    u->pairs = calloc(1, 65536);
+    u->memory = memory;
+    u->queue = lb_unpack_alloc(memory, BZIP2_QUEUE);
+    u->alone = lb_unpack_alloc(memory, BZIP2_QUEUE + 32);
+    u->pairs = lb_unpack_alloc(memory, 65536);
     if (u->queue == NULL || u->alone == NULL || u->pairs == NULL) {
         bzip2_close(u);
         return NULL;
     }
+    memset(u->pairs, 0, 65536);
     for (unsigned shift = 0; shift < 8; shift++) {
         u->pairs[bzip2_pair(BZIP2_BLOCK_MARK, shift)] = 1;
         u->pairs[bzip2_pair(BZIP2_END_MARK, shift)] = 1;
@@ -173,7 +176,7 @@ static lb_status bzip2_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_u
     if (*wait)
         return LB_OK;
     if (memcmp(u->queue, "BZh", 3) != 0 || u->queue[3] < '1' || u->queue[3] > '9')
-        return bzip2_fail(u, io, "the file does not begin as bzip2 does", err);
+        return lb_unpack_is_other(bzip2_place(u, io), "bzip2", err);
     u->level = u->queue[3];
     u->bit = 32;
     u->first = false;
@@ -278,12 +281,26 @@ static size_t bzip2_alone(lb_unpacker *u)
     return 4 + (at + 7) / 8;
 }
 
+static void *bzip2_alloc(void *memory, int count, int size)
+{
+    size_t bytes;
+
+    if (count < 0 || size < 0 || !lb_mul_size((size_t)count, (size_t)size, &bytes))
+        return NULL;
+    return lb_unpack_alloc(memory, bytes);
+}
+
+static void bzip2_free(void *memory, void *p)
+{
+    lb_unpack_free(memory, p);
+}
+
 static lb_status bzip2_enter(lb_unpacker *u, lb_error *err)
 {
     bzip2_leave(u);
-    u->stream = (bz_stream){ .avail_in = 0 };
+    u->stream = (bz_stream){ .bzalloc = bzip2_alloc, .bzfree = bzip2_free, .opaque = u->memory };
     if (BZ2_bzDecompressInit(&u->stream, 0, 0) != BZ_OK)
-        return lb_fail_nomem(err);
+        return lb_unpack_no_memory(u->memory, "bzip2", err);
     u->inside = true;
     u->stream.next_in = (char *)u->alone;
     u->stream.avail_in = (unsigned)bzip2_alone(u);
@@ -352,7 +369,7 @@ static lb_status bzip2_give(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unp
     io->out += came;
     u->gave = u->gave || came != 0;
     if (result == BZ_MEM_ERROR)
-        return lb_fail_nomem(err);
+        return lb_unpack_no_memory(u->memory, "bzip2", err);
     if (result == BZ_STREAM_END) {
         bzip2_leave(u);
         bzip2_block_ends(u);

@@ -12,8 +12,9 @@ struct lb_unpacker {
     bool ended;
 };
 
-static lb_unpacker *deflate_open(void)
+static lb_unpacker *deflate_open(lb_unpack_memory *memory)
 {
+    (void)memory;
     lb_unpacker *u = calloc(1, sizeof *u);
 
     if (u == NULL)

@@ -35,15 +35,18 @@ struct lb_unpacker {
     uint32_t crc;
 };
 
-static lb_unpacker *gzip_open(void)
+static lb_unpacker *gzip_open(lb_unpack_memory *memory)
 {
+    (void)memory;
     lb_unpacker *u = calloc(1, sizeof *u);
 
     if (u == NULL)
         return NULL;
     u->inflate = lb_inflate_new();
-    if (u->inflate != NULL)
+    if (u->inflate != NULL) {
+        lb_inflate_name(u->inflate, "gzip");
         return u;
+    }
     free(u);
     return NULL;
 }
@@ -103,9 +106,8 @@ static lb_status gzip_fixed(lb_unpacker *u, lb_unpack_io *io, lb_error *err)
     const uint8_t *p = io->in;
 
     if (p[0] != 0x1F || p[1] != 0x8B)
-        return gzip_fail(
-            io, u->first ? "the file does not begin as gzip does" : "bytes that are no gzip follow the last member",
-            err);
+        return u->first ? lb_unpack_is_other(io->in_at, "gzip", err)
+                        : gzip_fail(io, "bytes that are no gzip follow the last member", err);
     if (p[2] != 8)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at), "gzip: compression method %u; only deflate (8) is known",
                        p[2]);
@@ -131,6 +133,8 @@ static lb_status gzip_member(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_un
         if (!io->in_last)
             return LB_OK;
         bool begins = gzip_has(io, 2) && io->in[0] == 0x1F && io->in[1] == 0x8B;
+        if (u->first && !begins && gzip_has(io, 1))
+            return lb_unpack_is_other(io->in_at, "gzip", err);
         return gzip_fail(
             io, u->first || begins ? "the file ends inside a header" : "bytes that are no gzip follow the last member",
             err);

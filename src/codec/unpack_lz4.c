@@ -11,9 +11,6 @@
 #define LZ4_SKIPPABLE 0x184D2A50u /* and the fifteen that follow */
 #define LZ4_LEGACY 0x184C2102u
 
-/* Blocks have at most this size, whatever the file claims. */
-#define LZ4_BLOCK_MOST ((size_t)4 << 20)
-
 enum {
     LZ4_INDEPENDENT = 0x20,
     LZ4_BLOCK_CHECK = 0x10,
@@ -46,6 +43,8 @@ struct lb_unpacker {
     size_t kept;        /* bytes before a block that it may lean on */
     uint8_t *in;        /* a block as it stands in the file */
     uint8_t *out;       /* LB_UNPACK_HISTORY bytes, then a block */
+    size_t room;        /* bytes of a block that both have room for */
+    lb_unpack_memory *memory;
 };
 
 static void lz4_close(lb_unpacker *u)
@@ -53,24 +52,39 @@ static void lz4_close(lb_unpacker *u)
     if (u == NULL)
         return;
     (void)XXH32_freeState(u->sum);
-    free(u->in);
-    free(u->out);
+    lb_unpack_free(u->memory, u->in);
+    lb_unpack_free(u->memory, u->out);
     free(u);
 }
 
-static lb_unpacker *lz4_open(void)
+static lb_unpacker *lz4_open(lb_unpack_memory *memory)
 {
     lb_unpacker *u = calloc(1, sizeof *u);
 
     if (u == NULL)
         return NULL;
-    u->in = malloc(LZ4_BLOCK_MOST + 4);
-    u->out = malloc(LB_UNPACK_HISTORY + LZ4_BLOCK_MOST);
+    u->memory = memory;
     u->sum = XXH32_createState();
-    if (u->in != NULL && u->out != NULL && u->sum != NULL)
+    if (u->sum != NULL)
         return u;
     lz4_close(u);
     return NULL;
+}
+
+/* Room for the blocks of a frame. */
+static lb_status lz4_room(lb_unpacker *u, lb_error *err)
+{
+    if (u->room >= u->most)
+        return LB_OK;
+    lb_unpack_free(u->memory, u->in);
+    lb_unpack_free(u->memory, u->out);
+    u->room = 0;
+    u->in = lb_unpack_alloc(u->memory, u->most + 4);
+    u->out = lb_unpack_alloc(u->memory, LB_UNPACK_HISTORY + u->most);
+    if (u->in == NULL || u->out == NULL)
+        return lb_unpack_no_memory(u->memory, "lz4", err);
+    u->room = u->most;
+    return LB_OK;
 }
 
 /* A point's param: flags of the frame in the low bits that matter, and the size code of its blocks. */
@@ -83,7 +97,6 @@ static uint8_t lz4_param(const lb_unpacker *u)
 
 static lb_status lz4_begin(lb_unpacker *u, const lb_unpack_point *point, lb_error *err)
 {
-    (void)err;
     u->first = point == NULL;
     u->told = point != NULL;
     u->whole = false;
@@ -93,6 +106,7 @@ static lb_status lz4_begin(lb_unpacker *u, const lb_unpack_point *point, lb_erro
         u->flags = point->param & (LZ4_INDEPENDENT | LZ4_BLOCK_CHECK | LZ4_CONTENT_CHECK);
         u->most = (size_t)65536 << 2 * (point->param & 3);
         u->kept = SIZE_MAX; /* taken from what stands before the output */
+        return lz4_room(u, err);
     }
     return LB_OK;
 }
@@ -140,6 +154,7 @@ static lb_status lz4_header(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unp
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at), "lz4: the frame was compressed with a dictionary");
     u->flags = flags;
     u->most = (size_t)65536 << 2 * ((sizes >> 4) - 4);
+    LB_TRY(lz4_room(u, err));
     u->kept = 0;
     u->whole = true;
     u->first = false;
@@ -168,8 +183,8 @@ static lb_status lz4_frame(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
     if (magic == LZ4_MAGIC)
         return lz4_header(u, io, wait, stop, err);
     if ((magic & 0xFFFFFFF0) != LZ4_SKIPPABLE)
-        return lz4_fail(
-            io, u->first ? "the file does not begin as lz4 does" : "bytes that are no lz4 follow the last frame", err);
+        return u->first ? lb_unpack_is_other(io->in_at, "lz4", err)
+                        : lz4_fail(io, "bytes that are no lz4 follow the last frame", err);
     LB_TRY(lz4_need(io, 8, wait, stop, err));
     if (*wait)
         return LB_OK;

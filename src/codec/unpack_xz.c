@@ -22,21 +22,40 @@ struct lb_unpacker {
     bool indexing;         /* the index's decoder is at work */
     bool first, told;
     unsigned padding; /* zero bytes behind the last stream, modulo 4 */
+    lb_unpack_memory *memory;
+    lzma_allocator allocator;
 };
 
-static lb_unpacker *xz_open(void)
+static void *xz_alloc(void *memory, size_t count, size_t size)
+{
+    size_t bytes;
+
+    return lb_mul_size(count, size, &bytes) ? lb_unpack_alloc(memory, bytes) : NULL;
+}
+
+static void xz_free(void *memory, void *p)
+{
+    lb_unpack_free(memory, p);
+}
+
+static lb_unpacker *xz_open(lb_unpack_memory *memory)
 {
     lb_unpacker *u = calloc(1, sizeof *u);
 
-    if (u != NULL)
-        u->filters[0].id = LZMA_VLI_UNKNOWN;
+    if (u == NULL)
+        return NULL;
+    u->filters[0].id = LZMA_VLI_UNKNOWN;
+    u->memory = memory;
+    u->allocator = (lzma_allocator){ .alloc = xz_alloc, .free = xz_free, .opaque = memory };
+    u->stream = (lzma_stream)LZMA_STREAM_INIT;
+    u->stream.allocator = &u->allocator;
     return u;
 }
 
 static void xz_filters_free(lb_unpacker *u)
 {
     for (size_t i = 0; u->filters[i].id != LZMA_VLI_UNKNOWN; i++)
-        free(u->filters[i].options);
+        lb_unpack_free(u->memory, u->filters[i].options);
     u->filters[0].id = LZMA_VLI_UNKNOWN;
 }
 
@@ -44,9 +63,10 @@ static void xz_reset(lb_unpacker *u)
 {
     lzma_end(&u->stream);
     u->stream = (lzma_stream)LZMA_STREAM_INIT;
-    lzma_index_hash_end(u->hash, NULL);
+    u->stream.allocator = &u->allocator;
+    lzma_index_hash_end(u->hash, &u->allocator);
     u->hash = NULL;
-    lzma_index_end(u->index, NULL);
+    lzma_index_end(u->index, &u->allocator);
     u->index = NULL;
     u->indexing = false;
     xz_filters_free(u);
@@ -71,10 +91,10 @@ static lb_status xz_begin(lb_unpacker *u, const lb_unpack_point *point, lb_error
     return LB_OK;
 }
 
-static lb_status xz_fail(const lb_unpack_io *io, lzma_ret code, const char *what, lb_error *err)
+static lb_status xz_fail(const lb_unpacker *u, const lb_unpack_io *io, lzma_ret code, const char *what, lb_error *err)
 {
     if (code == LZMA_MEM_ERROR)
-        return lb_fail_nomem(err);
+        return lb_unpack_no_memory(u->memory, "xz", err);
     if (code == LZMA_OPTIONS_ERROR)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at), "xz: %s has options that are not known", what);
     return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "xz: %s is damaged", what);
@@ -138,13 +158,13 @@ static lb_status xz_stream(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
         return LB_OK;
     lzma_ret code = lzma_stream_header_decode(&flags, io->in);
     if (code == LZMA_FORMAT_ERROR)
-        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "xz: the file does not begin as xz does");
+        return lb_unpack_is_other(io->in_at, "xz", err);
     if (code != LZMA_OK)
-        return xz_fail(io, code, "the header of a stream", err);
+        return xz_fail(u, io, code, "the header of a stream", err);
     xz_reset(u);
-    u->hash = lzma_index_hash_init(NULL, NULL);
+    u->hash = lzma_index_hash_init(NULL, &u->allocator);
     if (u->hash == NULL)
-        return lb_fail_nomem(err);
+        return lb_unpack_no_memory(u->memory, "xz", err);
     u->check = flags.check;
     u->first = false;
     u->told = false;
@@ -185,7 +205,7 @@ static lb_status xz_index(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpac
     if (code == LZMA_OK || code == LZMA_BUF_ERROR)
         return LB_OK;
     if (code != LZMA_STREAM_END)
-        return xz_fail(io, code, "the index of a stream", err);
+        return xz_fail(u, io, code, "the index of a stream", err);
     u->state = XZ_FOOTER;
     return LB_OK;
 }
@@ -199,9 +219,9 @@ static lb_status xz_footer(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
         return LB_OK;
     lzma_ret code = lzma_stream_footer_decode(&flags, io->in);
     if (code != LZMA_OK)
-        return xz_fail(io, code, "the footer of a stream", err);
+        return xz_fail(u, io, code, "the footer of a stream", err);
     if (u->hash != NULL && (flags.backward_size != lzma_index_hash_size(u->hash) || flags.check != u->check))
-        return xz_fail(io, LZMA_DATA_ERROR, "the footer of a stream", err);
+        return xz_fail(u, io, LZMA_DATA_ERROR, "the footer of a stream", err);
     xz_take(io, LZMA_STREAM_HEADER_SIZE);
     u->state = XZ_STREAM;
     u->padding = 0;
@@ -215,16 +235,16 @@ static lb_status xz_block_header(lb_unpacker *u, lb_unpack_io *io, lb_error *err
     xz_filters_free(u);
     u->block = (lzma_block){ .version = 1, .check = u->check, .filters = u->filters };
     u->block.header_size = lzma_block_header_size_decode(*io->in);
-    lzma_ret code = lzma_block_header_decode(&u->block, NULL, io->in);
+    lzma_ret code = lzma_block_header_decode(&u->block, &u->allocator, io->in);
     if (code != LZMA_OK) {
         u->filters[0].id = LZMA_VLI_UNKNOWN;
-        return xz_fail(io, code, "the header of a block", err);
+        return xz_fail(u, io, code, "the header of a block", err);
     }
     if (lzma_raw_decoder_memusage(u->filters) > XZ_MEMORY)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at), "xz: a block wants more than 512 MiB of memory");
     code = lzma_block_decoder(&u->stream, &u->block);
     if (code != LZMA_OK)
-        return xz_fail(io, code, "the header of a block", err);
+        return xz_fail(u, io, code, "the header of a block", err);
     xz_take(io, u->block.header_size);
     u->state = XZ_BLOCK;
     u->told = false;
@@ -269,10 +289,10 @@ static lb_status xz_block(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpac
         if (u->hash != NULL)
             code = lzma_index_hash_append(u->hash, lzma_block_unpadded_size(&u->block), u->block.uncompressed_size);
         u->state = XZ_BLOCK_BEGINS;
-        return code == LZMA_OK || code == LZMA_STREAM_END ? LB_OK : xz_fail(io, code, "the index of a stream", err);
+        return code == LZMA_OK || code == LZMA_STREAM_END ? LB_OK : xz_fail(u, io, code, "the index of a stream", err);
     }
     if (code != LZMA_OK && code != LZMA_BUF_ERROR)
-        return xz_fail(io, code, "a block", err);
+        return xz_fail(u, io, code, "a block", err);
     *wait = io->out == io->out_end || io->in == io->in_end;
     *stop = io->out == io->out_end ? LB_UNPACK_ROOM : LB_UNPACK_INPUT;
     return *wait && *stop == LB_UNPACK_INPUT && io->in_last ? xz_cut(io, err) : LB_OK;

@@ -1,5 +1,6 @@
 /* Zstandard (RFC 8878): frames one after the other, some of them skippable. Each frame is a restart point. */
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -10,19 +11,59 @@ struct lb_unpacker {
     bool inside; /* a frame */
     bool told;   /* that this border is one */
     bool first;
+    uint64_t window; /* bytes that are counted for the library's buffers */
+    lb_unpack_memory *memory;
 };
 
-static lb_unpacker *zstd_open(void)
+/* The library keeps a frame's window and two blocks of output, one of input, and some kilobytes of its own. */
+#define ZSTD_OWN ((uint64_t)256 << 10)
+#define ZSTD_BLOCK ((uint64_t)128 << 10)
+#define ZSTD_HEAD_MOST 18
+#define ZSTD_WINDOW_MOST ((uint64_t)128 << 20)
+
+static lb_unpacker *zstd_open(lb_unpack_memory *memory)
 {
     lb_unpacker *u = calloc(1, sizeof *u);
 
     if (u == NULL)
         return NULL;
-    u->stream = ZSTD_createDStream();
+    u->memory = memory;
+    u->stream = lb_unpack_take(memory, ZSTD_OWN) ? ZSTD_createDStream() : NULL;
     if (u->stream != NULL)
         return u;
     free(u);
     return NULL;
+}
+
+/* The window of the frame that begins here (RFC 8878, 3.1.1.1); 0: it is none, or does not say. */
+static uint64_t zstd_window(const uint8_t *p, size_t size)
+{
+    static const unsigned dictionary_sizes[] = { 0, 1, 2, 4 }, content_sizes[] = { 1, 2, 4, 8 };
+
+    if (size < 6 || memcmp(p, "\x28\xB5\x2F\xFD", 4) != 0)
+        return 0;
+    if ((p[4] & 0x20) == 0) {
+        uint64_t base = (uint64_t)1 << (10 + (p[5] >> 3));
+        return base + base / 8 * (p[5] & 7);
+    }
+    unsigned at = 5 + dictionary_sizes[p[4] & 3], n = content_sizes[p[4] >> 6];
+    uint64_t content = n == 2 ? 256 : 0;
+    for (unsigned i = 0; i < n && at + i < size; i++)
+        content += (uint64_t)p[at + i] << 8 * i;
+    return content;
+}
+
+/* Count what the library is about to allocate for a frame; what it will refuse is not asked for. */
+static lb_status zstd_room(lb_unpacker *u, const lb_unpack_io *io, lb_error *err)
+{
+    const uint64_t window = zstd_window(io->in, (size_t)(io->in_end - io->in));
+
+    if (window <= u->window || window > ZSTD_WINDOW_MOST)
+        return LB_OK;
+    if (!lb_unpack_take(u->memory, window - u->window + (u->window == 0 ? 3 * ZSTD_BLOCK : 0)))
+        return lb_unpack_no_memory(u->memory, "zstd", err);
+    u->window = window;
+    return LB_OK;
 }
 
 static void zstd_close(lb_unpacker *u)
@@ -48,9 +89,9 @@ static lb_status zstd_fail(const lb_unpacker *u, const lb_unpack_io *io, size_t 
     case ZSTD_error_memory_allocation:
         return lb_fail_nomem(err);
     case ZSTD_error_prefix_unknown:
-        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at),
-                       u->first ? "zstd: the file does not begin as zstd does"
-                                : "zstd: bytes that are no zstd follow the last frame");
+        return u->first
+                   ? lb_unpack_is_other(io->in_at, "zstd", err)
+                   : lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "zstd: bytes that are no zstd follow the last frame");
     case ZSTD_error_frameParameter_windowTooLarge:
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at),
                        "zstd: the frame wants a window of more than 128 MiB (--long)");
@@ -93,6 +134,12 @@ static lb_status zstd_run(lb_unpacker *u, lb_unpack_io *io, lb_unpack_stop *stop
             *point = (lb_unpack_point){ .byte = io->in_at };
             return LB_OK;
         }
+        if (!u->inside && io->in_end - io->in < ZSTD_HEAD_MOST && !io->in_last) {
+            *stop = LB_UNPACK_INPUT;
+            return LB_OK;
+        }
+        if (!u->inside)
+            LB_TRY(zstd_room(u, io, err));
         const uint8_t *in = io->in, *out = io->out;
         LB_TRY(zstd_some(u, io, err));
         if (io->in != in || io->out != out)

@@ -3,6 +3,7 @@
 #include "column/values.h"
 
 #define APPEND_FIRST 512 /* bytes of a new buffer */
+#define APPEND_SLACK 64  /* texts are copied in steps of some bytes where there is room */
 
 /* ---------------------------------------------------------------- making */
 
@@ -103,6 +104,37 @@ void lb_growing_reset(lb_append *a, lb_growing *g)
         append_reset(g);
     lb_budget_give(a->budget, a->taken);
     a->taken = a->bytes = 0;
+}
+
+/* After a batch was made: what was copied stays for the next one, and counts. */
+static uint64_t append_keep(lb_growing *g)
+{
+    g->valid.size_bytes = g->ends.size_bytes = g->data.size_bytes = 0;
+    g->length = g->nulls = 0;
+    uint64_t kept = (uint64_t)(g->valid.capacity_bytes + g->ends.capacity_bytes + g->data.capacity_bytes);
+    for (size_t i = 0; i < g->n_children; i++)
+        kept += append_keep(&g->children[i]);
+    return kept;
+}
+
+static void append_expect(lb_append *a, lb_growing *g, uint64_t part, uint64_t of)
+{
+    const uint64_t had = (uint64_t)g->had, want = had / of * part + (had % of + 1) * part / of + APPEND_SLACK;
+
+    for (size_t i = 0; i < g->n_children; i++)
+        append_expect(a, &g->children[i], part, of);
+    if (had <= APPEND_FIRST || g->data.capacity_bytes != 0 || !lb_budget_take(a->budget, want))
+        return;
+    if (ArrowBufferReserve(&g->data, (int64_t)want) == NANOARROW_OK)
+        a->taken += want;
+    else
+        lb_budget_give(a->budget, want);
+}
+
+void lb_growing_expect(lb_append *a, lb_growing *g, uint64_t rows)
+{
+    if (a->had_rows != 0)
+        append_expect(a, g, LB_MIN(rows, a->had_rows), a->had_rows);
 }
 
 /* ---------------------------------------------------------------- appending */
@@ -339,8 +371,10 @@ static int finish_values(lb_growing *g, struct ArrowArray *out)
         code = finish_bits(&g->data, g->length, &bits);
         return code == NANOARROW_OK ? ArrowArraySetBuffer(out, 1, &bits.buffer) : code;
     case LB_GROWING_FIXED:
+        g->had = g->data.size_bytes;
         return ArrowArraySetBuffer(out, 1, &g->data);
     case LB_GROWING_BYTES:
+        g->had = g->data.size_bytes;
         code = finish_ends(g, out);
         return code == NANOARROW_OK ? ArrowArraySetBuffer(out, 2, &g->data) : code;
     case LB_GROWING_LIST:
@@ -377,9 +411,15 @@ lb_status lb_growing_finish(lb_append *a, lb_growing *g, const struct ArrowSchem
         code = finish_array(g, out);
     if (code == NANOARROW_OK)
         code = ArrowArrayFinishBuilding(out, NANOARROW_VALIDATION_LEVEL_MINIMAL, NULL);
-    lb_growing_reset(a, g);
-    if (code == NANOARROW_OK)
+    if (code == NANOARROW_OK) {
+        const uint64_t kept = append_keep(g);
+        lb_budget_give(a->budget, a->taken - kept);
+        a->taken = kept;
+        a->bytes = 0;
+        a->had_rows = (uint64_t)out->length;
         return LB_OK;
+    }
+    lb_growing_reset(a, g);
     if (out->release != NULL)
         out->release(out);
     return lb_fail_arrow(err, code, NULL);

@@ -8,9 +8,10 @@
 /* What the columns of a batch share. */
 typedef struct lb_append {
     lb_budget *budget;
-    uint64_t taken;   /* bytes that the budget counts for the batch */
-    uint64_t bytes;   /* of the values in it */
-    lb_status status; /* the first failure: BUDGET, NOMEM, UNSUPPORTED (more than a column of one batch holds) */
+    uint64_t taken;    /* bytes that the budget counts for the batch */
+    uint64_t bytes;    /* of the values in it */
+    uint64_t had_rows; /* of the batch before */
+    lb_status status;  /* the first failure: BUDGET, NOMEM, UNSUPPORTED (more than a column of one batch holds) */
     lb_error *err;
 } lb_append;
 
@@ -35,6 +36,7 @@ struct lb_growing {
     struct ArrowBuffer
         ends; /* BYTES, LIST, MAP: int32 ends of values, without the 0 before; UNION: places in children */
     struct ArrowBuffer data; /* BOOL: a byte for each value; UNION: type ids */
+    int64_t had;             /* FIXED, BYTES: bytes of data in the batch before */
     size_t n_children;
     lb_growing *children;
 };
@@ -46,8 +48,11 @@ lb_status lb_growing_make(const struct ArrowSchema *schema, lb_arena *arena, lb_
 /* Forget all values; the budget gets back what was taken for them. NULL is fine. */
 void lb_growing_reset(lb_append *a, lb_growing *g);
 
-/* The values as an array of `schema`, of which the columns were made; they are empty afterwards, also on error. Errors: NOMEM, CORRUPT
- * (columns of a struct that differ in length). */
+/* About `rows` rows come: make room for as much as they had in the batch before, as far as the budget has it. */
+void lb_growing_expect(lb_append *a, lb_growing *g, uint64_t rows);
+
+/* The values as an array of `schema`, of which the columns were made; they are empty afterwards, also on error. Some memory stays for the
+ * next batch, until lb_growing_reset. Errors: NOMEM, CORRUPT (columns of a struct that differ in length). */
 lb_status lb_growing_finish(lb_append *a, lb_growing *g, const struct ArrowSchema *schema, struct ArrowArray *out,
                             lb_error *err);
 

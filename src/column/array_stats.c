@@ -409,3 +409,112 @@ lb_status lb_array_stats_finish(const lb_array_stats *s, lb_arena *arena, lb_col
     }
     return LB_OK;
 }
+
+/* ---------------------------------------------------------------- going on where another one ended */
+
+/* Of a leaf with a long bound, followed by the kept bytes of both. */
+typedef struct stats_long {
+    uint32_t leaf;
+    uint16_t min_size, max_size;
+} stats_long;
+
+static bool stats_is_long(const stats_leaf *l)
+{
+    return l->text != NULL && (l->text->min_size > LB_STATS_TEXT_BYTES || l->text->max_size > LB_STATS_TEXT_BYTES);
+}
+
+lb_status lb_array_stats_put_long(const lb_array_stats *s, lb_buf *out, lb_error *err)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const lb_text_bounds *b = s->items[i].text;
+        if (!stats_is_long(&s->items[i]))
+            continue;
+        const stats_long head = { (uint32_t)i, (uint16_t)b->min_size, (uint16_t)b->max_size };
+        LB_TRY(lb_buf_append(out, &head, sizeof head, err));
+        LB_TRY(lb_buf_append(out, b->min, b->min_size, err));
+        LB_TRY(lb_buf_append(out, b->max, b->max_size, err));
+    }
+    return LB_OK;
+}
+
+static bool resume_long(lb_array_stats *s, lb_str bytes)
+{
+    while (bytes.size != 0) {
+        stats_long head;
+        if (bytes.size < sizeof head)
+            return false;
+        memcpy(&head, bytes.at, sizeof head);
+        const size_t size = (size_t)head.min_size + head.max_size;
+        const char *at = bytes.at + sizeof head;
+        if (head.leaf >= s->n || s->items[head.leaf].text == NULL || head.min_size > LB_STATS_TEXT_BYTES + 1 ||
+            head.max_size > LB_STATS_TEXT_BYTES + 1 || size > bytes.size - sizeof head)
+            return false;
+        lb_text_bounds_add(s->items[head.leaf].text, at, head.min_size);
+        lb_text_bounds_add(s->items[head.leaf].text, at + head.min_size, head.max_size);
+        bytes = (lb_str){ at + size, bytes.size - sizeof head - size };
+    }
+    return true;
+}
+
+/* Text that is not in the long bounds is all in its own. */
+static bool resume_text(stats_leaf *l, const lb_colstat *from)
+{
+    if ((from->has & (LB_MIN_B | LB_MAX_B)) == 0 || stats_is_long(l))
+        return true;
+    if (from->has != (LB_MIN_B | LB_MAX_B) || !from->min_exact || !from->max_exact)
+        return false;
+    lb_text_bounds_add(l->text, from->min_b.size == 0 ? "" : from->min_b.at, from->min_b.size);
+    lb_text_bounds_add(l->text, from->max_b.size == 0 ? "" : from->max_b.at, from->max_b.size);
+    return true;
+}
+
+static bool resume_decimal(lb_str bytes, unsigned size, lb_i256 *out)
+{
+    uint8_t little[32];
+
+    if (bytes.size != size || size == 0)
+        return false;
+    memset(little, (bytes.at[0] & 0x80) != 0 ? 0xff : 0, sizeof little);
+    for (unsigned i = 0; i < size; i++)
+        little[i] = (uint8_t)bytes.at[size - 1 - i];
+    memcpy(out, little, sizeof little);
+    return true;
+}
+
+static bool resume_bounds(stats_leaf *l, const lb_colstat *from)
+{
+    lb_i256 min, max;
+
+    if (l->text != NULL)
+        return resume_text(l, from);
+    if (from->has == 0)
+        return true;
+    if (l->kind == STATS_INT && from->has == (LB_MIN_I | LB_MAX_I))
+        stats_int(l, from->min_i, from->max_i);
+    else if (l->kind == STATS_UINT && from->has == (LB_MIN_U | LB_MAX_U))
+        stats_uint(l, from->min_u, from->max_u);
+    else if (l->kind == STATS_FLOAT && from->has == (LB_MIN_F | LB_MAX_F))
+        stats_float(l, from->min_f, from->max_f);
+    else if (l->kind == STATS_DECIMAL && from->has == (LB_MIN_B | LB_MAX_B) &&
+             resume_decimal(from->min_b, l->decimal_bytes, &min) && resume_decimal(from->max_b, l->decimal_bytes, &max))
+        stats_decimal(l, &min, &max);
+    else
+        return false;
+    return true;
+}
+
+bool lb_array_stats_resume(lb_array_stats *s, const lb_colstats *from, lb_str long_bounds)
+{
+    if (from->count != s->n || !resume_long(s, long_bounds))
+        return false;
+    for (size_t i = 0; i < s->n; i++) {
+        stats_leaf *l = &s->items[i];
+        const lb_colstat *f = &from->items[i];
+        if (f->source != LB_STATS_COMPUTED || !f->has_null_count || f->has_nan_count != (l->kind == STATS_FLOAT) ||
+            !lb_str_is(f->name, l->path) || !lb_str_is(f->type, l->type) || !resume_bounds(l, f))
+            return false;
+        l->nulls += f->null_count;
+        l->nans += f->has_nan_count ? f->nan_count : 0;
+    }
+    return true;
+}

@@ -25,6 +25,14 @@ lb_status lb_array_stats_add(lb_array_stats *stats, const struct ArrowSchema *sc
 /* Take in what another one of the same schema and wants has. */
 void lb_array_stats_merge(lb_array_stats *stats, const lb_array_stats *from);
 
+/* For rows that are added to a file: what lb_array_stats_finish cannot tell, the bounds of text that it shortens, as bytes to
+ * be kept beside its results. Appends nothing where no bound is long. Errors: NOMEM, BUDGET. */
+lb_status lb_array_stats_put_long(const lb_array_stats *stats, lb_buf *out, lb_error *err);
+
+/* Take in the results of another one of the same schema and wants, with the bytes that lb_array_stats_put_long gave. False:
+ * they are of another one, and what was taken in is of no use. */
+bool lb_array_stats_resume(lb_array_stats *stats, const lb_colstats *from, lb_str long_bounds);
+
 size_t lb_array_stats_count(const lb_array_stats *stats);
 
 /* The statistics so far, names and bounds in the arena, lb_array_stats_count of them into `out`; `columns`, where not NULL, gets the

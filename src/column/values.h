@@ -135,6 +135,9 @@ static inline const struct ArrowArrayView *lb_view_union(const struct ArrowArray
 /* Bytes of a string or binary value of any layout. */
 static inline lb_str lb_view_bytes(const struct ArrowArrayView *v, int64_t row)
 {
+    /* Where all values are empty there may be no bytes to point into. */
+    if (v->layout.buffer_type[2] == NANOARROW_BUFFER_TYPE_DATA && v->buffer_views[2].data.data == NULL)
+        return (lb_str){ "", 0 };
     struct ArrowBufferView b = ArrowArrayViewGetBytesUnsafe(v, row);
     return (lb_str){ b.data.as_char, b.size_bytes < 0 ? 0 : (size_t)b.size_bytes };
 }

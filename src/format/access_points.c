@@ -66,6 +66,22 @@ static bool points_alloc(points_columns *c, lb_arena *arena, size_t n, size_t wi
            c->window_offsets != NULL && c->params_offsets != NULL;
 }
 
+static lb_access_points points_of(const points_columns *c, lb_str kind, uint64_t n)
+{
+    return (lb_access_points){ .count = n,
+                               .kind = kind,
+                               .member = c->member,
+                               .compressed_byte = c->compressed_byte,
+                               .uncompressed_byte = c->uncompressed_byte,
+                               .next_row = c->next_row,
+                               .next_row_byte = c->next_row_byte,
+                               .bit = c->bit,
+                               .window_offsets = c->window_offsets,
+                               .params_offsets = c->params_offsets,
+                               .window_data = c->window,
+                               .params_data = c->params };
+}
+
 static void points_put(points_columns *c, size_t i, const lb_unpacked_point *p, uint32_t member, uint64_t base)
 {
     c->member[i] = member;
@@ -119,17 +135,56 @@ lb_status lb_points_keep(lb_store *view, const char *kind, uint32_t member, uint
         points_put(&c, i, &points[i], member, base);
         row_at(user, points[i].out_at, &c.next_row[i], &c.next_row_byte[i]);
     }
-    *out = (lb_access_points){ .count = n,
-                               .kind = lb_str_of(kind),
-                               .member = c.member,
-                               .compressed_byte = c.compressed_byte,
-                               .uncompressed_byte = c.uncompressed_byte,
-                               .next_row = c.next_row,
-                               .next_row_byte = c.next_row_byte,
-                               .bit = c.bit,
-                               .window_offsets = c.window_offsets,
-                               .params_offsets = c.params_offsets,
-                               .window_data = c.window,
-                               .params_data = c.params };
+    *out = points_of(&c, lb_str_of(kind), n);
+    return LB_OK;
+}
+
+static const uint8_t *points_bytes(const int32_t *offsets, const uint8_t *data, uint64_t i, size_t *size)
+{
+    *size = offsets == NULL ? 0 : (size_t)(offsets[i + 1] - offsets[i]);
+    return *size == 0 ? NULL : data + offsets[i];
+}
+
+static void points_copy(points_columns *c, size_t to, const lb_access_points *from, uint64_t i)
+{
+    size_t window, params;
+    const uint8_t *w = points_bytes(from->window_offsets, from->window_data, i, &window);
+    const uint8_t *p = points_bytes(from->params_offsets, from->params_data, i, &params);
+
+    c->member[to] = from->member[i];
+    c->compressed_byte[to] = from->compressed_byte[i];
+    c->uncompressed_byte[to] = from->uncompressed_byte[i];
+    c->next_row[to] = from->next_row[i];
+    c->next_row_byte[to] = from->next_row_byte[i];
+    c->bit[to] = from->bit[i];
+    if (window != 0)
+        memcpy(c->window + c->window_offsets[to], w, window);
+    c->window_offsets[to + 1] = c->window_offsets[to] + (int32_t)window;
+    c->params[to] = params == 0 ? 0 : *p;
+    c->params_offsets[to + 1] = c->params_offsets[to] + 1;
+}
+
+lb_status lb_points_join(lb_access_points *out, const lb_access_points *more, lb_arena *arena, lb_error *err)
+{
+    const lb_access_points *parts[] = { out, more };
+    uint64_t n = out->count + more->count, at = 0;
+    size_t windows = 0;
+    points_columns c;
+
+    if (out->count == 0)
+        *out = *more;
+    if (out->count == n)
+        return LB_OK;
+    for (size_t k = 0; k < 2; k++)
+        windows += parts[k]->window_offsets == NULL ? 0 : (size_t)parts[k]->window_offsets[parts[k]->count];
+    if (windows > INT32_MAX) /* a column of a map holds no more: those of the first view do */
+        return LB_OK;
+    if (!points_alloc(&c, arena, (size_t)n, windows))
+        return lb_arena_fail(arena, err);
+    for (size_t k = 0; k < 2; k++)
+        for (uint64_t i = 0; i < parts[k]->count; i++)
+            points_copy(&c, (size_t)at++, parts[k], i);
+    const lb_str kind = out->kind;
+    *out = points_of(&c, kind, n);
     return LB_OK;
 }

@@ -15,4 +15,7 @@ typedef void (*lb_points_row_fn)(void *user, uint64_t at, uint64_t *row, uint64_
 lb_status lb_points_keep(lb_store *view, const char *kind, uint32_t member, uint64_t base, lb_points_row_fn row_at,
                          void *user, lb_arena *arena, lb_access_points *out, lb_error *err);
 
+/* Put the points of another view of the same file behind those of `out`. Errors: NOMEM, BUDGET. */
+lb_status lb_points_join(lb_access_points *out, const lb_access_points *more, lb_arena *arena, lb_error *err);
+
 #endif

@@ -43,6 +43,23 @@ lb_status lb_block_builder_add(lb_block_builder *b, const lb_block *block, lb_er
     return LB_OK;
 }
 
+lb_status lb_block_builder_add_all(lb_block_builder *b, const lb_blocks *from, uint64_t count, lb_error *err)
+{
+    for (uint64_t i = 0; i < LB_MIN(count, from->count); i++) {
+        const lb_block block = {
+            .first_row = from->first_row[i],
+            .row_count = from->row_count[i],
+            .first_byte = from->first_byte == NULL ? UINT64_MAX : from->first_byte[i],
+            .total_byte_size = from->total_byte_size[i],
+            .compressed_size = from->compressed_size[i],
+            .first_line = from->first_line == NULL ? UINT64_MAX : from->first_line[i],
+            .start_hash = from->start_hash == NULL ? UINT64_MAX : from->start_hash[i],
+        };
+        LB_TRY(lb_block_builder_add(b, &block, err));
+    }
+    return LB_OK;
+}
+
 /* A column in which no block has a value (all are UINT64_MAX) is left out. */
 static bool entry_all_unknown(const lb_buf *column)
 {
@@ -114,7 +131,10 @@ static uint64_t blocks_of_run(const lb_blocks *b)
     uint64_t by_rows = LB_RUN_ROWS / LB_MAX(b->row_count[0], 1),
              by_bytes = b->total_byte_size == NULL ? UINT64_MAX : LB_RUN_BYTES / LB_MAX(b->total_byte_size[0], 1);
 
-    return LB_MAX(LB_MIN(by_rows, by_bytes), 1);
+    uint64_t run = LB_MAX(LB_MIN(by_rows, by_bytes), 1);
+    if (b->unpacked && b->total_byte_size != NULL)
+        run = LB_MAX(run, LB_MIN(4 * run, LB_RUN_UNPACKED_BYTES / LB_MAX(b->total_byte_size[0], 1)));
+    return run;
 }
 
 uint64_t lb_blocks_border(const lb_blocks *b, uint64_t row)

@@ -20,6 +20,8 @@ typedef struct lb_blocks {
     uint64_t page_indexed_bit;   /* of the first block */
     /* A block takes compressed_size bytes of the file, not total_byte_size: those of LB_LOCATOR_PACKED. */
     bool packed;
+    /* They are of text that is decompressed for them: to begin at one costs what lies behind the restart point before it. */
+    bool unpacked;
 } lb_blocks;
 
 #define LB_LOCATOR_PACKED "row_group"
@@ -120,6 +122,8 @@ typedef struct lb_block {
 
 void lb_block_builder_init(lb_block_builder *b, lb_budget *budget);
 lb_status lb_block_builder_add(lb_block_builder *b, const lb_block *block, lb_error *err);
+/* The first `count` blocks of another entry. */
+lb_status lb_block_builder_add_all(lb_block_builder *b, const lb_blocks *from, uint64_t count, lb_error *err);
 /* Copy into `arena` and free the builder (also on error). */
 lb_status lb_block_builder_finish(lb_block_builder *b, lb_arena *arena, lb_blocks *out, lb_error *err);
 void lb_block_builder_free(lb_block_builder *b);
@@ -132,10 +136,11 @@ uint64_t lb_blocks_find(const lb_blocks *blocks, uint64_t row);
 size_t lb_blocks_chunk(const lb_blocks *blocks, uint64_t first, uint64_t last);
 
 /* Blocks in runs of LB_RUN_ROWS rows or LB_RUN_BYTES bytes, whichever is less, but of one block at least: so many are read by one
- * thread. The size of the first block tells how many those are. A batch of rows never crosses the border of two runs, so that
+ * thread; of text that is decompressed, up to four times as many, within LB_RUN_UNPACKED_BYTES. The size of the first block tells how many those are. A batch of rows never crosses the border of two runs, so that
  * batches do not depend on who read them. Gives the first row behind `row` that begins a run; UINT64_MAX: none does. */
 #define LB_RUN_ROWS 65536
 #define LB_RUN_BYTES ((uint64_t)8 << 20)
+#define LB_RUN_UNPACKED_BYTES ((uint64_t)32 << 20)
 uint64_t lb_blocks_border(const lb_blocks *blocks, uint64_t row);
 /* About the most bytes that a run has in the file. */
 uint64_t lb_blocks_run_bytes(const lb_blocks *blocks);

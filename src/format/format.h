@@ -27,7 +27,7 @@ typedef struct lb_survey_options {
     const char *const *stats_columns; /* LB_STATS_NAMED: ended by NULL */
     uint64_t sample_bytes;            /* stop after about so many bytes; 0: the whole file */
     bool pages;                       /* Parquet: page positions too */
-    bool keep_state;                  /* keep what extend needs in open_state */
+    bool keep_state; /* for a map: keep in open_state what extend needs, and what only later reads have a use for */
     /* Given every byte of the file once, in order, by formats that read them all (`reads_all`); may be NULL. */
     lb_tap_fn tap;
     void *tap_user;
@@ -121,6 +121,10 @@ struct lb_format {
     /* What is wrong behind the last row of an entry, as the survey found it: a file that ends inside a record is read up to
      * there, and whoever reads on gets this. LB_OK: nothing. NULL: there never is anything. */
     lb_status (*tail)(const lb_entry *known, lb_error *err);
+
+    /* Of workbooks: the number of the sheet that `asked` names or numbers, as the entry knows them; -1: none. NULL: there are no
+     * sheets. */
+    int64_t (*sheet_of)(const lb_entry *known, const char *asked);
 
     void (*close)(lb_reader *reader); /* NULL is fine */
 };

@@ -24,7 +24,7 @@
     X(no_header, "no-header", NULL, "the first record is data", true, false)                                         \
     X(encoding, "encoding", "NAME", "the text's encoding, by iconv's names (default UTF-8)", true, false)            \
     X(ragged, "ragged", "error|null", "records of another length: refuse, or fill with nulls", true, false)          \
-    X(sheet, "sheet", "NAME|N", "sheet of a workbook, by name or number", true, false)                \
+    X(sheet, "sheet", "NAME|N", "sheet of a workbook, by name or number", true, false)                               \
     X(header_row, "header-row", NULL, "the first row, an array, names the places of the others (MessagePack)", true, \
       false)                                                                                                         \
     X(types, "types", "auto|proven|sample|text", "how columns get their types (default auto)", false, false)         \

@@ -86,13 +86,25 @@ size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size)
     return at < size ? at : LB_PORTION_UNKNOWN;
 }
 
+/* Where a part begins: at multiples of their size, or where the store has to begin reading for them, if that is not far before; one byte
+ * behind it, for that is looked at, too. So parts have between half and one and a half times their size. */
+static uint64_t part_at(const parts *all, uint64_t index)
+{
+    const uint64_t at = all->at + index * all->size;
+
+    if (index == 0 || all->store->begin_before == NULL)
+        return at;
+    const uint64_t before = all->store->begin_before(all->store, at);
+    return at - before < all->size / 2 ? before + 1 : at;
+}
+
 static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
 {
     lb_portion *p = &slot->part;
     size_t got;
 
-    p->at = all->at + index * all->size;
-    p->size = (size_t)all->size;
+    p->at = part_at(all, index);
+    p->size = (size_t)(part_at(all, index + 1) - p->at);
     p->filled = 0;
     p->bytes.size = 0;
     slot->odd = false;

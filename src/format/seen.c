@@ -347,17 +347,24 @@ static lb_status seen_type_arrow(int code, lb_error *err)
 
 static lb_status seen_type_fill(const lb_seen *n, bool text, struct ArrowSchema *out, lb_error *err);
 
-static lb_status seen_type_named(const lb_seen *n, lb_str name, struct ArrowSchema *out, lb_error *err)
+lb_status lb_seen_check_name(const lb_seen *n, size_t i, lb_error *err)
 {
-    LB_TRY(seen_type_fill(n, false, out, err));
-    return lb_schema_set_name(out, name, err);
+    const lb_str name = n->keys.items[i].name;
+
+    if (name.size == 0 || memchr(name.at, 0, name.size) == NULL)
+        return LB_OK;
+    return lb_fail(err, LB_UNSUPPORTED, LB_AT(n->members[i].first),
+                   "a key holds the character NUL, which no name of a column can have");
 }
 
 static lb_status seen_type_struct(const lb_seen *n, struct ArrowSchema *out, lb_error *err)
 {
     LB_TRY(seen_type_arrow(ArrowSchemaSetTypeStruct(out, (int64_t)n->keys.count), err));
-    for (size_t i = 0; i < n->keys.count; i++)
-        LB_TRY(seen_type_named(n->members[i].node, n->keys.items[i].name, out->children[i], err));
+    for (size_t i = 0; i < n->keys.count; i++) {
+        LB_TRY(lb_seen_check_name(n, i, err));
+        LB_TRY(seen_type_fill(n->members[i].node, false, out->children[i], err));
+        LB_TRY(lb_schema_set_name(out->children[i], n->keys.items[i].name, err));
+    }
     return LB_OK;
 }
 

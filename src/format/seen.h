@@ -152,6 +152,10 @@ bool lb_stamp_count(lb_stamp v, int64_t unit, int64_t *out);
 /* The type that all these values have, with marks for meeting others (LB_META_WIDE …). `text`: string. */
 lb_status lb_seen_schema(const lb_seen *n, bool text, struct ArrowSchema *out, lb_error *err);
 
+/* Can the i-th member be a field? Errors: UNSUPPORTED: its name holds the character NUL. Only of what becomes a struct is that asked: other
+ * values of the place may make it text. */
+lb_status lb_seen_check_name(const lb_seen *n, size_t i, lb_error *err);
+
 /* Statistics under that type, which is `words`; of `rows` rows. `name` is lent. */
 lb_status lb_seen_stat(const lb_seen *n, lb_str name, const struct ArrowSchema *type, uint64_t rows, bool bounds,
                        lb_arena *arena, lb_colstat *out, lb_error *err);

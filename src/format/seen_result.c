@@ -43,8 +43,10 @@ static lb_status result_schema(const lb_seen_result *s, struct ArrowSchema *out,
         LB_TRY(result_field(s, rows, LB_STR(LB_ROWS_VALUE), out->children[0], err));
         return lb_schema_set_meta(out->children[0], LB_META_ROWS, LB_STR("true"), err);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        LB_TRY(lb_seen_check_name(rows, i, err));
         LB_TRY(result_field(s, rows->members[i].node, rows->keys.items[i].name, out->children[i], err));
+    }
     return LB_OK;
 }
 

@@ -186,7 +186,7 @@ static lb_status state_get_members(lb_cursor *c, lb_arena *arena, unsigned depth
         const uint8_t *p = lb_cursor_take(c, size);
         const uint64_t first = lb_cursor_u64(c);
         const lb_str name = { (const char *)p, size };
-        if (c->bad || (size != 0 && memchr(p, 0, size) != NULL) || lb_keys_of(&n->keys, name) != LB_NO_KEY) {
+        if (c->bad || lb_keys_of(&n->keys, name) != LB_NO_KEY) {
             c->bad = true;
             return LB_OK;
         }

@@ -278,6 +278,13 @@ lb_status lb_saver_open_as(lb_context *cx, const char *path, const char *keep_as
     return LB_OK;
 }
 
+size_t lb_saver_stem(const char *path)
+{
+    const lb_container *container = lb_container_of_path(lb_str_of(path));
+
+    return container == NULL ? 0 : lb_container_strip(lb_str_of(path)).size;
+}
+
 lb_status lb_saver_open(lb_context *cx, const char *path, lb_saver **out, lb_error *err)
 {
     const lb_container *container = lb_container_of_path(lb_str_of(path));

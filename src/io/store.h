@@ -10,6 +10,22 @@ typedef struct lb_file_stat {
     int64_t mtime_ns, ctime_ns;
 } lb_file_stat;
 
+/* The bytes of a file in memory, shared by all who hand out parts of them. They may be read only, and only while the file
+ * is as long as it was: beyond its end the kernel kills the process. */
+typedef struct lb_mapping {
+    _Atomic unsigned refs;
+    const uint8_t *at; /* at a page's start; never NULL */
+    uint64_t size;
+} lb_mapping;
+
+static inline lb_mapping *lb_mapping_ref(lb_mapping *m)
+{
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void lb_mapping_unref(lb_mapping *m); /* NULL is fine */
+
 typedef struct lb_store lb_store;
 
 /* The size of a store whose end nobody has seen. Reads tell it: fewer bytes come only at the end. */
@@ -24,15 +40,23 @@ struct lb_store {
     /* A dataset is a folder with one file that says what is in it: read_at and stat are that file's, and this opens another one
      * by its path below the folder. NULL: a single file. Errors: NOTFOUND, IO, USAGE. */
     lb_status (*open_inside)(lb_store *store, const char *rel_path, lb_store **out, lb_error *err);
+    /* The nearest place before `offset`, or this itself, at which reading can begin without reading what is before it. Thread-safe.
+     * NULL: everywhere. */
+    uint64_t (*begin_before)(lb_store *store, uint64_t offset);
     const char *path;      /* for messages; "" for memory */
     const char *container; /* what is compressed below these bytes: "gzip" …; NULL: nothing */
     uint64_t size;         /* when it was opened; LB_SIZE_UNKNOWN of one that is decompressed (io/unpacked.h) */
+    lb_mapping *mapping; /* all its bytes, of a file store after lb_store_map; else NULL. Read at will beside read_at */
     _Atomic uint64_t bytes_read;
 };
 
 /* Open a regular file for reading (no FIFO, device or directory: USAGE). Does not block.
  * Errors: NOTFOUND, IO, USAGE. */
 lb_status lb_store_open_file(const char *path, lb_store **out, lb_error *err);
+
+/* Map the file of a store that lb_store_open_file gave, before it is read. It stays without a mapping where the system gives
+ * none, as for a file of no bytes; read_at goes on reading the file itself. */
+void lb_store_map(lb_store *store);
 
 /* Bytes that the caller keeps alive and unchanged. */
 lb_status lb_store_open_memory(const void *bytes, size_t size, lb_store **out, lb_error *err);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,7 @@ static lb_status file_stat_now(lb_store *store, lb_file_stat *out, lb_error *err
 static void file_close(lb_store *store)
 {
     file_store *f = (file_store *)store;
+    lb_mapping_unref(store->mapping);
     if (f->fd >= 0)
         (void)close(f->fd);
     free(f);
@@ -141,6 +143,34 @@ lb_status lb_store_open_file(const char *path, lb_store **out, lb_error *err)
     }
     *out = &f->store;
     return LB_OK;
+}
+
+/* ---------------------------------------------------------------- mapping */
+
+void lb_mapping_unref(lb_mapping *m)
+{
+    if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    (void)munmap((void *)(uintptr_t)m->at, (size_t)m->size);
+    free(m);
+}
+
+void lb_store_map(lb_store *store)
+{
+    if (store->close != file_close || store->mapping != NULL || store->size == 0 || store->size > SIZE_MAX / 2)
+        return;
+    lb_mapping *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return;
+    void *at = mmap(NULL, (size_t)store->size, PROT_READ, MAP_SHARED, ((file_store *)store)->fd, 0);
+    if (at == MAP_FAILED) {
+        free(m);
+        return;
+    }
+    m->refs = 1;
+    m->at = at;
+    m->size = store->size;
+    store->mapping = m;
 }
 
 void lb_store_close(lb_store *store)

@@ -9,11 +9,13 @@
 
 #define UNPACKED_IN ((size_t)256 << 10)
 #define UNPACKED_OUT ((size_t)1 << 20)
+#define UNPACKED_STEP ((size_t)16 << 10)
 #define UNPACKED_CURSORS_MOST 32
-#define UNPACKED_WINDOW_LEVEL 6
+#define UNPACKED_WINDOW_LEVEL 3
 
 typedef struct unpacked_cursor {
     lb_unpacker *unpacker; /* NULL: not made yet */
+    lb_unpack_memory memory;
     bool busy, begun, ended;
     uint64_t used; /* when, counted in reads */
     uint8_t *in;
@@ -38,7 +40,8 @@ typedef struct unpacked_store {
     size_t n_cursors;
     unpacked_cursor cursors[UNPACKED_CURSORS_MOST];
     uint64_t reads;
-    bool known; /* points were given: none are noted */
+    uint64_t cursor_bytes; /* the most that a cursor took so far */
+    bool known;            /* points were given: none are noted */
     lb_unpacked_point *points;
     size_t n_points, cap_points;
     lb_tap_fn tap;
@@ -46,7 +49,11 @@ typedef struct unpacked_store {
     uint64_t tapped; /* bytes of the file that the tap got */
 } unpacked_store;
 
-#define UNPACKED_CURSOR_BYTES (UNPACKED_IN + UNPACKED_OUT + 3 * (size_t)LB_UNPACK_HISTORY)
+/* Of its own, and the kilobytes that unpackers do not count. */
+#define UNPACKED_CURSOR_BYTES (UNPACKED_IN + UNPACKED_OUT + 4 * (size_t)LB_UNPACK_HISTORY)
+
+/* Cursors that nobody reads with may hold this part of the memory limit. */
+#define UNPACKED_IDLE_PART 8
 
 /* ---------------------------------------------------------------- restart points */
 
@@ -208,14 +215,15 @@ static lb_status cursor_make(unpacked_store *s, unpacked_cursor *c, lb_error *er
 {
     if (c->unpacker != NULL)
         return LB_OK;
-    if (!lb_budget_take(&s->cx->budget, UNPACKED_CURSOR_BYTES))
-        return lb_fail(err, LB_BUDGET, LB_NOWHERE, "decompressing passes the memory limit");
-    uint8_t *memory = malloc(UNPACKED_CURSOR_BYTES);
-    lb_unpacker *u = memory == NULL ? NULL : s->container->open();
+    c->memory = (lb_unpack_memory){ .budget = &s->cx->budget };
+    bool granted = lb_unpack_take(&c->memory, UNPACKED_CURSOR_BYTES);
+    uint8_t *memory = granted ? malloc(UNPACKED_CURSOR_BYTES) : NULL;
+    lb_unpacker *u = memory == NULL ? NULL : s->container->open(&c->memory);
     if (u == NULL) {
         free(memory);
-        lb_budget_give(&s->cx->budget, UNPACKED_CURSOR_BYTES);
-        return lb_fail_nomem(err);
+        lb_status status = lb_unpack_no_memory(&c->memory, s->container->name, err);
+        lb_budget_give(&s->cx->budget, c->memory.taken);
+        return status;
     }
     c->unpacker = u;
     c->out = memory;
@@ -225,13 +233,16 @@ static lb_status cursor_make(unpacked_store *s, unpacked_cursor *c, lb_error *er
     return LB_OK;
 }
 
+/* Free what the cursor holds; it can be made again. */
 static void cursor_free(unpacked_store *s, unpacked_cursor *c)
 {
     if (c->unpacker == NULL)
         return;
     s->container->close(c->unpacker);
+    c->unpacker = NULL;
+    c->begun = false;
     free(c->out);
-    lb_budget_give(&s->cx->budget, UNPACKED_CURSOR_BYTES);
+    lb_budget_give(&s->cx->budget, c->memory.taken);
 }
 
 static lb_status cursor_window(unpacked_cursor *c, const lb_unpacked_point *p, lb_error *err)
@@ -304,17 +315,19 @@ static void cursor_slide(unpacked_cursor *c)
     c->out_to = keep;
 }
 
-/* Decompress some more. */
-static lb_status cursor_run(unpacked_store *s, unpacked_cursor *c, lb_error *err)
+/* Decompress some more: about as much as is wanted, for a cursor that was asked for little may be wanted elsewhere. */
+static lb_status cursor_run(unpacked_store *s, unpacked_cursor *c, uint64_t want, lb_error *err)
 {
     lb_unpack_stop stop;
     lb_unpack_point point = { 0 };
 
     cursor_slide(c);
+    size_t room = UNPACKED_OUT + LB_UNPACK_HISTORY - c->out_to;
+    room = (size_t)LB_MIN((uint64_t)room, LB_MAX(want, (uint64_t)UNPACKED_STEP));
     lb_unpack_io io = { .in = c->in + c->in_from,
                         .in_end = c->in + c->in_to,
                         .out = c->out + c->out_to,
-                        .out_end = c->out + UNPACKED_OUT + LB_UNPACK_HISTORY,
+                        .out_end = c->out + c->out_to + room,
                         .history = c->out + c->out_from,
                         .in_at = c->in_next - (c->in_to - c->in_from),
                         .in_last = c->in_next >= s->packed->size,
@@ -346,7 +359,7 @@ static lb_status cursor_read(unpacked_store *s, unpacked_cursor *c, uint64_t off
         } else if (c->ended) {
             return LB_OK;
         } else {
-            LB_TRY(cursor_run(s, c, err));
+            LB_TRY(cursor_run(s, c, want + (size - *got) - c->at, err));
         }
     }
     return LB_OK;
@@ -378,15 +391,28 @@ static unpacked_cursor *unpacked_nearest(unpacked_store *s, uint64_t offset, uin
     return best;
 }
 
-/* The idle cursor that was used longest ago; NULL: all are busy. */
-static unpacked_cursor *unpacked_oldest(unpacked_store *s)
+/* The idle cursor that was used longest ago, of those that hold memory or of the others; NULL: there is none. */
+static unpacked_cursor *unpacked_oldest(unpacked_store *s, bool made)
 {
     unpacked_cursor *best = NULL;
 
-    for (size_t i = 0; i < s->n_cursors; i++)
-        if (!s->cursors[i].busy && (best == NULL || s->cursors[i].used < best->used))
-            best = &s->cursors[i];
+    for (size_t i = 0; i < s->n_cursors; i++) {
+        unpacked_cursor *c = &s->cursors[i];
+        if (!c->busy && (c->unpacker != NULL) == made && (best == NULL || c->used < best->used))
+            best = c;
+    }
     return best;
+}
+
+/* The cursor to begin anew with: one more, while those that are idle take little of the memory limit; NULL: all are busy. */
+static unpacked_cursor *unpacked_other(unpacked_store *s)
+{
+    unpacked_cursor *made = unpacked_oldest(s, true), *new = unpacked_oldest(s, false);
+    uint64_t idle = 0;
+
+    for (size_t i = 0; i < s->n_cursors; i++)
+        idle += !s->cursors[i].busy && s->cursors[i].unpacker != NULL ? s->cursor_bytes : 0;
+    return made == NULL || (new != NULL &&idle <= s->cx->budget.limit / UNPACKED_IDLE_PART) ? new : made;
 }
 
 /* Take the cursor for a byte; *begin: at which point it has to begin first (*from; NULL: the beginning). The lock is held. */
@@ -399,7 +425,7 @@ static unpacked_cursor *unpacked_take(unpacked_store *s, uint64_t offset, bool *
         unpacked_cursor *c = unpacked_nearest(s, offset, way);
         *begin = c == NULL;
         if (c == NULL)
-            c = unpacked_oldest(s);
+            c = unpacked_other(s);
         if (c != NULL) {
             c->busy = true;
             c->used = ++s->reads;
@@ -409,9 +435,8 @@ static unpacked_cursor *unpacked_take(unpacked_store *s, uint64_t offset, bool *
     }
 }
 
-static lb_status unpacked_read_at(lb_store *store, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
+static lb_status unpacked_try(unpacked_store *s, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
 {
-    unpacked_store *s = (unpacked_store *)store;
     lb_unpacked_point *from;
     bool begin;
     lb_status status = LB_OK;
@@ -426,15 +451,70 @@ static lb_status unpacked_read_at(lb_store *store, uint64_t offset, void *out, s
     if (status == LB_OK)
         status = cursor_read(s, c, offset, out, size, got, err);
     pthread_mutex_lock(&s->lock);
-    c->busy = false;
+    s->cursor_bytes = LB_MAX(s->cursor_bytes, c->memory.taken);
+    if (status == LB_BUDGET)
+        cursor_free(s, c);
     if (status != LB_OK)
         c->begun = false;
-    pthread_cond_signal(&s->idle);
+    c->busy = false;
+    pthread_cond_broadcast(&s->idle);
     pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* The memory limit was met: free the cursors that nobody reads with, or wait for one of the others. False: this one is alone. */
+static bool unpacked_make_room(unpacked_store *s)
+{
+    bool freed = false, busy = false;
+
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n_cursors; i++) {
+        unpacked_cursor *c = &s->cursors[i];
+        busy = busy || (c->busy && c->unpacker != NULL);
+        if (c->busy || c->unpacker == NULL)
+            continue;
+        cursor_free(s, c);
+        freed = true;
+    }
+    if (!freed && busy)
+        lb_wait(s->cx, &s->idle, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return freed || busy;
+}
+
+static lb_status unpacked_read_at(lb_store *store, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
+{
+    unpacked_store *s = (unpacked_store *)store;
+    lb_error why = LB_ERROR_INIT;
+    lb_status status = unpacked_try(s, offset, out, size, got, &why);
+
+    /* Alone for the first time, it may have been refused for what others have freed since. */
+    for (unsigned alone = 0; status == LB_BUDGET;) {
+        alone = unpacked_make_room(s) ? 0 : alone + 1;
+        if (alone == 2)
+            break;
+        lb_error_clear(&why);
+        status = lb_check_cancel(s->cx, &why);
+        if (status == LB_OK)
+            status = unpacked_try(s, offset, out, size, got, &why);
+    }
+    if (status != LB_OK && err != NULL && err->code == LB_OK)
+        *err = why;
     atomic_fetch_add_explicit(&store->bytes_read, *got, memory_order_relaxed);
     if (status != LB_OK)
         *got = 0;
     return status;
+}
+
+static uint64_t unpacked_begin_before(lb_store *store, uint64_t offset)
+{
+    unpacked_store *s = (unpacked_store *)store;
+
+    pthread_mutex_lock(&s->lock);
+    size_t behind = points_behind(s, offset);
+    uint64_t at = behind == 0 ? 0 : s->points[behind - 1].out_at;
+    pthread_mutex_unlock(&s->lock);
+    return at;
 }
 
 static lb_status unpacked_stat(lb_store *store, lb_file_stat *out, lb_error *err)
@@ -466,6 +546,7 @@ lb_status lb_store_open_unpacked(lb_context *cx, lb_store *packed, const lb_cont
         return lb_fail_nomem(err);
     s->store.read_at = unpacked_read_at;
     s->store.stat = unpacked_stat;
+    s->store.begin_before = unpacked_begin_before;
     s->store.close = unpacked_close;
     s->store.path = packed->path;
     s->store.size = LB_SIZE_UNKNOWN;

@@ -8,8 +8,8 @@
 
 #include "io/unpacked.h"
 
-/* Frames of text that begin nearer to each other are no points of their own. */
-#define LOOK_SPACING ((uint64_t)256 << 10)
+/* Frames of text that begin nearer to each other are no points of their own: of a large file, so that there are some ten thousands. */
+#define LOOK_SPACING(size) LB_MAX((uint64_t)64 << 10, (size) >> 14)
 
 /* xz's index is decoded within so much memory: some tens of bytes a block. */
 #define LOOK_XZ_MEMORY (UINT64_C(64) << 20)
@@ -32,7 +32,7 @@ static bool look_frame(look *l, uint64_t byte, uint8_t param, uint64_t size)
 {
     uint64_t last = l->n == 0 ? 0 : l->points[l->n - 1].out_at;
 
-    if (l->out != 0 && l->out - last >= LOOK_SPACING) {
+    if (l->out != 0 && l->out - last >= LOOK_SPACING(l->packed->size)) {
         if (l->n == l->cap) {
             size_t cap = l->cap == 0 ? 64 : l->cap * 2;
             lb_unpacked_point *grown = realloc(l->points, cap * sizeof *grown);

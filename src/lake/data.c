@@ -126,6 +126,19 @@ lb_status lb_entry_adapt(const lb_entry *known, const lb_read_options *over, lb_
     return format->adapt(known, over, arena, out, done, err);
 }
 
+/* Do the entry's blocks serve a read with these structural options? Names of sheets only the handler knows. */
+static bool data_serves(const lb_entry *entry, const lb_read_options *over)
+{
+    const lb_format *format = lb_handler_of_name(entry->format);
+
+    if (over == NULL || (over->set & LB_OPT_SHEET) == 0 || format == NULL || format->sheet_of == NULL)
+        return lb_dialect_serves(entry, over);
+    lb_read_options others = *over;
+    others.set &= ~(unsigned)LB_OPT_SHEET;
+    return entry->has_dialect && format->sheet_of(entry, over->sheet) == entry->dialect.sheet &&
+           lb_dialect_serves(entry, &others);
+}
+
 static const char *data_reason(const lb_entry *entry, const lb_data_request *q, lb_store *store, lb_error *err)
 {
     lb_file_stat now;
@@ -136,7 +149,7 @@ static const char *data_reason(const lb_entry *entry, const lb_data_request *q, 
         return "error when mapped";
     if (q->format != NULL && !lb_str_is(entry->format, q->format))
         return "other options";
-    if (!q->fresh_map && !lb_dialect_serves(entry, q->over))
+    if (!q->fresh_map && !data_serves(entry, q->over))
         return "other options";
     if (entry->blocks.count == 0 && entry->total_rows != 0)
         return "no locator";
@@ -246,6 +259,8 @@ static lb_status data_open(lb_data *d, const lb_data_request *q, bool use_entry,
         LB_TRY(lb_dataset_store_open(d->cx, q->path, q->version, &d->store, err));
     else
         LB_TRY(lb_data_store_open(q->path, &d->store, err));
+    if (q->memory_map)
+        lb_store_map(d->store);
     LB_TRY(data_options(d, q, err));
     d->map_use = "stale";
     if (use_entry)

@@ -39,6 +39,7 @@ typedef struct lb_data_request {
     const char *no_map_reason; /* why there is no map; static */
     bool whole;                /* survey the whole file, whatever its size and type mode */
     bool stats;                /* … with statistics; a map's entry is not used */
+    bool memory_map;           /* map the file into memory, for what can be handed out as it lies there */
     bool rows_only;            /* … for its rows and their places alone: without columns */
 } lb_data_request;
 

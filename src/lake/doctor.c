@@ -153,6 +153,19 @@ static lb_status doctor_run(lb_doctor_report *r, lb_error *err)
     return LB_OK;
 }
 
+/* A heal left another map than the one that was found. */
+static lb_status doctor_seeks(lb_doctor_report *r, lb_error *err)
+{
+    lb_map *healed = NULL;
+
+    if (r->healed)
+        LB_TRY(lb_map_load_file(r->map_path, &healed, err));
+    const lb_map *map = r->healed ? healed : r->d.map;
+    lb_status status = map == NULL ? LB_OK : lb_doctor_find_unseekable(&r->d, map, err);
+    lb_map_close(healed);
+    return status;
+}
+
 /* Findings by kind, then by path. */
 static _Thread_local const doctor_file *doctor_sorted;
 
@@ -189,6 +202,7 @@ static lb_status doctor_start(lb_doctor_report *r, lb_context *cx, const char *d
     d->cx = cx;
     lb_arena_init(&d->arena, &cx->budget);
     lb_file_list_init(&d->disk, &cx->budget);
+    lb_buf_init(&d->unseekable, &cx->budget);
     d->failed_at = SIZE_MAX;
     if (options != NULL && options->struct_size != sizeof *options)
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "lb_doctor_options.struct_size is %zu, not %zu", options->struct_size,
@@ -223,6 +237,8 @@ static lb_status doctor_locked(lb_doctor_report *r, lb_error *err)
         status = doctor_take_options(r, err);
     if (status == LB_OK)
         status = doctor_run(r, err);
+    if (status == LB_OK)
+        status = doctor_seeks(r, err);
     lb_lock_release(lock);
     return status;
 }
@@ -258,6 +274,7 @@ void lb_doctor_report_free(lb_doctor_report *r)
         return;
     lb_spool_free(&r->d.spool);
     lb_file_list_free(&r->d.disk);
+    lb_buf_free(&r->d.unseekable);
     free(r->d.files);
     free(r->d.kept);
     free(r->order);
@@ -285,7 +302,20 @@ lb_status lb_doctor_get_info(const lb_doctor_report *r, lb_doctor_info *out, lb_
                              .map_schema = r->map_schema,
                              .bytes_hashed = r->d.bytes_hashed,
                              .bytes_surveyed = r->d.bytes_surveyed,
-                             .elapsed_ns = r->elapsed_ns };
+                             .elapsed_ns = r->elapsed_ns,
+                             .unseekable = r->d.unseekable.size / sizeof(lb_unseekable) };
+    return LB_OK;
+}
+
+lb_status lb_doctor_unseekable(const lb_doctor_report *r, uint64_t index, lb_unseekable *out, lb_error *err)
+{
+    const lb_unseekable *all = (const lb_unseekable *)(const void *)r->d.unseekable.data;
+
+    lb_error_clear(err);
+    if (index >= r->d.unseekable.size / sizeof *all)
+        return lb_fail(err, LB_USAGE, LB_NOWHERE, "file %llu of a report that has %zu without restart points",
+                       (unsigned long long)index, r->d.unseekable.size / sizeof *all);
+    *out = all[index];
     return LB_OK;
 }
 

@@ -56,6 +56,7 @@ typedef struct doctor {
     lb_lake_stats stats;
     lb_inspect_options inspect;
     lb_file_list disk;
+    lb_buf unseekable; /* of lb_unseekable */
     doctor_file *files;
     size_t n_files, cap_files;
     size_t looked_to, to_look; /* files judged so far, and those after them whose contents are to be compared */
@@ -83,6 +84,9 @@ doctor_detail *lb_doctor_detail(doctor *d, doctor_file *file);
 /* doctor_survey.c: survey changed files (all of those not in the map too, and for the map, when `heal`), and compare
  * their schemas. */
 lb_status lb_doctor_survey(doctor *d, bool heal, lb_error *err);
+
+/* doctor_seeks.c: fill `unseekable` from a map. */
+lb_status lb_doctor_find_unseekable(doctor *d, const lb_map *map, lb_error *err);
 
 /* doctor_heal.c: write the mended map, and keep the former one where asked; nothing is written on error. */
 lb_status lb_doctor_write(doctor *d, bool keep_old, lb_error *err);

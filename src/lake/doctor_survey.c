@@ -195,7 +195,10 @@ static lb_status survey_file(survey *s, lb_error *why, lb_error *err)
     if (s->path == NULL)
         return lb_arena_fail(s->arena, err);
     s->has_old = s->f->in_map || s->f->drift == LB_DRIFT_RENAMED;
-    if (s->has_old)
+    /* What grew is gone on with, and needs all that was known of it. */
+    if (s->has_old && s->f->drift == LB_DRIFT_APPENDED)
+        LB_TRY(lb_map_view_all(s->d->map, s->f->index, s->arena, &s->old, err));
+    else if (s->has_old)
         LB_TRY(lb_map_view(s->d->map, s->f->index, s->arena, &s->old, err));
     lb_status status = survey_inspect(s, why);
     if (status == LB_CANCELLED || status == LB_NOMEM || status == LB_INTERNAL) {

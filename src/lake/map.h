@@ -70,6 +70,9 @@ lb_status lb_map_view_raw_path(const lb_map *map, uint64_t index, lb_str *out, l
 lb_status lb_map_view_rows(const lb_map *map, uint64_t index, uint64_t *first_global_row, uint64_t *total_rows,
                            lb_error *err);
 
+/* Of a compressed file: how many restart points its entry has; *packed false: it is none, or its container is not told. O(1). */
+lb_status lb_map_view_restarts(const lb_map *map, uint64_t index, bool *packed, uint64_t *out, lb_error *err);
+
 /* What says whether an entry still holds, without the rest: O(1), nothing is allocated; `out` gets rel_path,
  * size_bytes, the times and error. */
 lb_status lb_map_view_stamp(const lb_map *map, uint64_t index, lb_entry *out, lb_error *err);

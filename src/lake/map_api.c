@@ -448,6 +448,9 @@ lb_status lb_map_entry(const lb_map *map, uint64_t index, lb_entry_info *out, lb
     lb_status status = lb_map_view_blocks(map, c, &arena, &blocks, err);
     info.blocks = blocks.count;
     lb_arena_free(&arena);
+    bool packed;
+    if (status == LB_OK && map->extended)
+        status = lb_map_view_restarts(map, index, &packed, &info.restart_points, err);
     return status == LB_OK ? give(out, &info, sizeof info, err) : status;
 }
 

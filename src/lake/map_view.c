@@ -327,6 +327,17 @@ static lb_status view_access_points(const lb_map *map, lb_map_cell c, lb_entry *
     return check_points(map, c, first, e, err);
 }
 
+lb_status lb_map_view_restarts(const lb_map *map, uint64_t index, bool *packed, uint64_t *out, lb_error *err)
+{
+    uint64_t first;
+    lb_map_cell c;
+
+    *out = 0;
+    LB_TRY(lb_map_cell_of(map, index, &c, err));
+    *packed = lb_map_is_valid(&c.batch->fields[LB_MAP_F_CONTAINER], c.row);
+    return *packed ? lb_map_list_at(map, c.batch, LB_MAP_F_ACCESS_POINTS, c.row, &first, out, err) : LB_OK;
+}
+
 static int hex_value(char c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -399,6 +410,7 @@ lb_status lb_map_view(const lb_map *map, uint64_t index, lb_arena *arena, lb_ent
     LB_TRY(view_hash(map, c, out, err));
     LB_TRY(lb_map_view_blocks(map, c, arena, &out->blocks, err));
     out->blocks.packed = lb_str_is(out->locator, LB_LOCATOR_PACKED);
+    out->blocks.unpacked = out->container.size != 0;
     if (!map->extended) {
         /* The reference's blocks may not add up to the rows its reader counts: such an entry has no locator. */
         lb_error why = LB_ERROR_INIT;

@@ -43,6 +43,7 @@ lb_status lb_packed_keep(lb_store *view, lb_arena *arena, lb_entry *out, lb_erro
     packed_rows rows = { .entry = out };
 
     out->container = lb_str_of(view->container);
+    out->blocks.unpacked = true;
     return lb_points_keep(view, lb_container_of_name(out->container)->point_kind, 0, 0, packed_next_row, &rows, arena,
                           &out->access_points, err);
 }

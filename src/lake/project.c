@@ -51,6 +51,7 @@ static lb_status project_pick(lb_project *p, const char *const *names, lb_error 
 static lb_status project_schema(lb_project *p, lb_error *err)
 {
     LB_TRY(lb_schema_struct(&p->schema, (int64_t)p->n_columns, err));
+    LB_TRY(lb_fail_arrow(err, ArrowSchemaSetMetadata(&p->schema, p->t->schema.metadata), NULL));
     for (size_t i = 0; i < p->n_columns; i++) {
         const struct ArrowSchema *field = p->t->schema.children[p->columns[i]];
         lb_str conflict;

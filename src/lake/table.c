@@ -28,7 +28,8 @@ static lb_status table_open_single(lb_table *t, lb_error *err)
                             .version = t->version,
                             .format = t->format,
                             .over = t->over,
-                            .single = true };
+                            .single = true,
+                            .memory_map = t->memory_map };
     if (reason == NULL && t->version != NULL)
         reason = "not listed"; /* a map knows the newest version only */
     if (reason == NULL)
@@ -603,6 +604,7 @@ static lb_status table_options(lb_table *t, const char *path, const lb_open_opti
         return lb_fail(err, LB_USAGE, LB_NOWHERE, "%d is no schema mode", (int)o->schema);
     t->mode = o != NULL ? o->schema : LB_SCHEMA_UNION;
     t->no_map_reason = o != NULL && o->no_map ? "not asked" : NULL;
+    t->memory_map = o != NULL && o->memory_map;
     return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
 }
 
@@ -861,6 +863,7 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
                             .map = t->map,
                             .listed = true,
                             .index = t->base + index,
+                            .memory_map = t->memory_map,
                             .fresh_map = t->no_map_reason != NULL };
     LB_TRY(table_view(t, index, arena, &entry, err));
     if (override != NULL)
@@ -927,7 +930,8 @@ static lb_status table_file_info(lb_table *t, uint64_t index, lb_entry_info *out
                             .bytes = entry.size_bytes,
                             .rows = entry.total_rows,
                             .blocks = entry.blocks.count,
-                            .mtime_ns = entry.mtime_ns };
+                            .mtime_ns = entry.mtime_ns,
+                            .restart_points = entry.container.size == 0 ? 0 : entry.access_points.count };
     out->path = t->lake ? table_keep(t, lb_table_shown(t, entry.rel_path)) : t->path;
     if (entry.has_content_hash) {
         char hex[65];

@@ -600,14 +600,21 @@ lb_status lb_dataset_search(lb_dataset *d, const lb_search *search, lb_hit *out,
 
 /* ---------------------------------------------------------------- verifying */
 
-static lb_status dataset_verify(lb_dataset *d, lb_error *err)
-{
-    LB_TRY(dataset_need_rows(d, err));
-    return lb_lance_verify(d->set, err);
-}
-
+/* The version is opened anew: an open one keeps what it has read, and the disk is what is asked about. */
 lb_status lb_dataset_verify(lb_dataset *d, lb_error *err)
 {
+    const lb_version_name name = lb_dataset_store_version(d->store);
+    lb_store *store = NULL;
+    lb_lance_set *set = NULL;
+    char spec[24];
+
     lb_error_clear(err);
-    DATASET_LOCKED(d, dataset_verify(d, err));
+    (void)snprintf(spec, sizeof spec, "%llu", (unsigned long long)name.version);
+    LB_TRY(lb_dataset_store_open(d->cx, d->root, name.version == 0 ? NULL : spec, &store, err));
+    lb_status status = lb_lance_set_open(d->cx, store, &set, err);
+    if (status == LB_OK)
+        status = lb_lance_verify(set, err);
+    lb_lance_set_close(set);
+    lb_store_close(store);
+    return status;
 }

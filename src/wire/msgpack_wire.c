@@ -120,14 +120,6 @@ lb_msgpack_step lb_msgpack_pass(lb_msgpack_skip *s, const uint8_t *end, uint64_t
 
 /* ---------------------------------------------------------------- tokens */
 
-static void wire_signed(lb_msgpack_token *t, uint64_t bits, unsigned bytes)
-{
-    const unsigned spare = 64 - 8 * bytes;
-
-    t->kind = LB_MSGPACK_INT;
-    t->i = (int64_t)(bits << spare) >> spare;
-}
-
 static void wire_unsigned(lb_msgpack_token *t, uint64_t v)
 {
     t->kind = v > (uint64_t)INT64_MAX ? LB_MSGPACK_UINT : LB_MSGPACK_INT;
@@ -135,79 +127,100 @@ static void wire_unsigned(lb_msgpack_token *t, uint64_t v)
     t->u = v;
 }
 
-static void wire_float(lb_msgpack_token *t, const uint8_t *p, unsigned bytes)
+/* nil, booleans and numbers: kinds, and bytes in all. */
+static const struct {
+    uint8_t size, kind;
+} wire_plain[32] = {
+    [0x00] = { 1, LB_MSGPACK_NIL },   [0x02] = { 1, LB_MSGPACK_BOOL },  [0x03] = { 1, LB_MSGPACK_BOOL },
+    [0x0A] = { 5, LB_MSGPACK_FLOAT }, [0x0B] = { 9, LB_MSGPACK_FLOAT }, [0x0C] = { 2, LB_MSGPACK_INT },
+    [0x0D] = { 3, LB_MSGPACK_INT },   [0x0E] = { 5, LB_MSGPACK_INT },   [0x0F] = { 9, LB_MSGPACK_INT },
+    [0x10] = { 2, LB_MSGPACK_INT },   [0x11] = { 3, LB_MSGPACK_INT },   [0x12] = { 5, LB_MSGPACK_INT },
+    [0x13] = { 9, LB_MSGPACK_INT },
+};
+
+static void wire_value(const uint8_t *p, lb_msgpack_token *t)
 {
-    const uint64_t bits = wire_number(p, bytes);
-    const uint32_t narrow = (uint32_t)bits;
+    uint64_t bits;
     float single;
 
-    t->kind = LB_MSGPACK_FLOAT;
-    memcpy(&single, &narrow, sizeof single);
-    t->f = (double)single;
-    if (bytes == 8)
+    switch (*p) {
+    case 0xC2:
+    case 0xC3:
+        t->i = *p & 1;
+        break;
+    case 0xCA:
+        memcpy(&single, &(uint32_t){ (uint32_t)wire_number(p + 1, 4) }, sizeof single);
+        t->f = (double)single;
+        break;
+    case 0xCB:
+        bits = wire_number(p + 1, 8);
         memcpy(&t->f, &bits, sizeof t->f);
+        break;
+    case 0xCC:
+        t->i = p[1];
+        break;
+    case 0xCD:
+        t->i = (int64_t)wire_number(p + 1, 2);
+        break;
+    case 0xCE:
+        t->i = (int64_t)wire_number(p + 1, 4);
+        break;
+    case 0xCF:
+        wire_unsigned(t, wire_number(p + 1, 8));
+        break;
+    case 0xD0:
+        t->i = (int8_t)p[1];
+        break;
+    case 0xD1:
+        t->i = (int16_t)wire_number(p + 1, 2);
+        break;
+    case 0xD2:
+        t->i = (int32_t)wire_number(p + 1, 4);
+        break;
+    case 0xD3:
+        t->i = (int64_t)wire_number(p + 1, 8);
+        break;
+    default:
+        break;
+    }
 }
 
-/* What the token of 0xC0 to 0xDF at `p` is, whose bytes are all there. */
-static void wire_token(const uint8_t *p, lb_msgpack_token *t)
+/* A text, binary, extension, array or map. False: its head is not all there, or it is none. */
+static __attribute__((noinline)) bool wire_sized(const uint8_t **at, const uint8_t *end, lb_msgpack_token *t)
 {
-    const unsigned i = *p - 0xC0u, head = wire_heads[i].head, length = wire_heads[i].length, more = wire_heads[i].more;
+    const uint8_t *p = *at;
+    const unsigned i = *p - 0xC0u;
+    uint64_t size, tokens;
 
-    t->n = length == 0 ? more : wire_number(p + 1, length);
-    t->data = p + head;
-    if (i == 0) {
-        t->kind = LB_MSGPACK_NIL;
-    } else if (i <= 3) {
-        t->kind = LB_MSGPACK_BOOL;
-        t->i = i == 3;
-    } else if (i <= 6) {
+    if (!wire_long(p, end, &size, &tokens) || size == 0)
+        return false;
+    t->n = wire_heads[i].length == 0 ? wire_heads[i].more : wire_number(p + 1, wire_heads[i].length);
+    t->data = p + wire_heads[i].head;
+    if (i <= 6) {
         t->kind = LB_MSGPACK_BIN;
     } else if (i <= 9 || (i >= 20 && i <= 24)) {
         t->kind = LB_MSGPACK_EXT;
-        t->i = (int8_t)p[head - 1];
-    } else if (i <= 11) {
-        wire_float(t, p + 1, more);
-    } else if (i <= 15) {
-        wire_unsigned(t, wire_number(p + 1, more));
-    } else if (i <= 19) {
-        wire_signed(t, wire_number(p + 1, more), more);
+        t->i = (int8_t)p[wire_heads[i].head - 1];
     } else if (i <= 27) {
         t->kind = LB_MSGPACK_STR;
     } else {
         t->kind = i <= 29 ? LB_MSGPACK_ARRAY : LB_MSGPACK_MAP;
     }
+    *at = p + size;
+    return true;
 }
 
-static void wire_short(uint8_t byte, const uint8_t *p, lb_msgpack_token *t)
-{
-    if (byte < 0x80 || byte >= 0xE0) {
-        t->kind = LB_MSGPACK_INT;
-        t->i = (int8_t)byte;
-        return;
-    }
-    t->kind = byte < 0x90 ? LB_MSGPACK_MAP : byte < 0xA0 ? LB_MSGPACK_ARRAY : LB_MSGPACK_STR;
-    t->n = byte & (byte < 0xA0 ? 0x0F : 0x1F);
-    t->data = p + 1;
-}
-
-bool lb_msgpack_next(const uint8_t **at, const uint8_t *end, lb_msgpack_token *out)
+bool lb_msgpack_next_long(const uint8_t **at, const uint8_t *end, lb_msgpack_token *out)
 {
     const uint8_t *p = *at;
-    uint64_t size = 1, tokens;
+    const size_t size = wire_plain[*p - 0xC0u].size;
 
-    if (p >= end)
+    if (size == 0)
+        return wire_sized(at, end, out);
+    if (size > (size_t)(end - p))
         return false;
-    if (*p >= 0xC0 && *p < 0xE0) {
-        if (!wire_long(p, end, &size, &tokens) || size == 0)
-            return false;
-        wire_token(p, out);
-    } else {
-        wire_short(*p, p, out);
-        if (out->kind == LB_MSGPACK_STR)
-            size += out->n;
-        if (size > (size_t)(end - p))
-            return false;
-    }
+    out->kind = (lb_msgpack_kind)wire_plain[*p - 0xC0u].kind;
+    wire_value(p, out);
     *at = p + size;
     return true;
 }

@@ -28,9 +28,40 @@ typedef struct lb_msgpack_token {
     const uint8_t *data; /* STR, BIN, EXT: the bytes, which are there */
 } lb_msgpack_token;
 
+/* As below, of a token whose first byte is of 0xC0 to 0xDF. */
+bool lb_msgpack_next_long(const uint8_t **p, const uint8_t *end, lb_msgpack_token *out);
+
 /* The token at *p, before `end`; *p moves behind it: of an array or a map behind the head, before the first item. False: it is
  * none (0xC1), or the bytes end inside it; *p stays. */
-bool lb_msgpack_next(const uint8_t **p, const uint8_t *end, lb_msgpack_token *out);
+static inline bool lb_msgpack_next(const uint8_t **p, const uint8_t *end, lb_msgpack_token *out)
+{
+    const uint8_t *at = *p;
+
+    if (at >= end)
+        return false;
+    const uint8_t byte = *at;
+    if (byte < 0x80 || byte >= 0xE0) {
+        out->kind = LB_MSGPACK_INT;
+        out->i = (int8_t)byte;
+        *p = at + 1;
+        return true;
+    }
+    if (byte >= 0xC0)
+        return lb_msgpack_next_long(p, end, out);
+    out->data = at + 1;
+    if (byte < 0xA0) {
+        out->kind = byte < 0x90 ? LB_MSGPACK_MAP : LB_MSGPACK_ARRAY;
+        out->n = byte & 0x0Fu;
+        *p = at + 1;
+        return true;
+    }
+    out->kind = LB_MSGPACK_STR;
+    out->n = byte & 0x1Fu;
+    if (out->n >= (uint64_t)(end - at))
+        return false;
+    *p = at + 1 + out->n;
+    return true;
+}
 
 typedef enum lb_msgpack_step {
     LB_MSGPACK_DONE,

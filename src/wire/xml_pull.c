@@ -336,7 +336,7 @@ static lb_status xml_markup(lb_xml *x, lb_xml_token *out, bool *got, lb_error *e
     return c == '/' ? xml_end(x, stop, err) : xml_start(x, stop, err);
 }
 
-lb_status lb_xml_next(lb_xml *x, lb_xml_token *out, lb_error *err)
+static lb_status xml_next(lb_xml *x, lb_xml_token *out, lb_error *err)
 {
     bool got = false;
 
@@ -362,6 +362,13 @@ lb_status lb_xml_next(lb_xml *x, lb_xml_token *out, lb_error *err)
         got = x->text.size != 0;
     }
     return LB_OK;
+}
+
+lb_status lb_xml_next(lb_xml *x, lb_xml_token *out, lb_error *err)
+{
+    if (x->failed == LB_OK)
+        return x->failed = xml_next(x, out, err);
+    return lb_fail(err, x->failed, LB_NOWHERE, "%s: the XML could not be read before", x->part);
 }
 
 lb_status lb_xml_skip(lb_xml *x, lb_error *err)

@@ -32,6 +32,7 @@ typedef struct lb_xml {
     uint64_t origin;    /* of data[0] in the text */
     bool end;           /* nothing follows the window */
     bool began, rooted; /* reading has begun; the outermost element has */
+    lb_status failed;   /* the text cannot be read on */
 
     uint64_t offset; /* of the token in the text */
     lb_str name;     /* without prefix; lent until the next token, as all that follows */
@@ -50,7 +51,8 @@ lb_status lb_xml_open(lb_xml *x, lb_xml_fill_fn fill, void *user, const char *pa
                       lb_error *err);
 void lb_xml_close(lb_xml *x); /* a zero-initialised one is fine */
 
-/* The next token. Errors: CORRUPT, UNSUPPORTED (a document type declaration, an encoding, depth), those of `fill`. */
+/* The next token. Errors: CORRUPT, UNSUPPORTED (a document type declaration, an encoding, depth), those of `fill`; after one there is no
+ * next token. */
 lb_status lb_xml_next(lb_xml *x, lb_xml_token *out, lb_error *err);
 
 /* The element that was just begun, with all in it, is passed over. */

@@ -7,6 +7,7 @@
 #define ZIP64_LOCATOR_MARK 0x07064B50u
 #define ZIP64_LOCATOR 20
 #define ZIP64_END_MARK 0x06064B50u
+#define ZIP64_ENDS (LB_ZIP64_END + ZIP64_LOCATOR)
 #define ZIP_CENTRAL_MARK 0x02014B50u
 #define ZIP_CENTRAL 46
 #define ZIP_LOCAL_MARK 0x04034B50u
@@ -70,7 +71,8 @@ lb_status lb_zip_find_end(const uint8_t *tail, size_t size, uint64_t file_size, 
     out->at = lb_cursor_u32(&c);
     bool wide = disk == UINT16_MAX || first_disk == UINT16_MAX || here == UINT16_MAX || out->count == UINT16_MAX ||
                 out->size == UINT32_MAX || out->at == UINT32_MAX;
-    if (wide && at >= ZIP64_LOCATOR && zip_u32(tail + at - ZIP64_LOCATOR) == ZIP64_LOCATOR_MARK) {
+    const bool located = at >= ZIP64_LOCATOR && zip_u32(tail + at - ZIP64_LOCATOR) == ZIP64_LOCATOR_MARK;
+    if (wide && located) {
         memcpy(&out->zip64_at, tail + at - ZIP64_LOCATOR + 8, sizeof out->zip64_at);
         if (out->zip64_at == 0 || out->zip64_at > file_size || file_size - out->zip64_at < LB_ZIP64_END)
             return lb_fail(err, LB_CORRUPT, LB_AT(record_at), "zip: the ZIP64 end record lies outside the file");
@@ -78,6 +80,8 @@ lb_status lb_zip_find_end(const uint8_t *tail, size_t size, uint64_t file_size, 
     }
     if (disk != 0 || first_disk != 0 || here != out->count)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(record_at), "zip: an archive in several files");
+    if (located && at >= ZIP64_ENDS && zip_u32(tail + at - ZIP64_ENDS) == ZIP64_END_MARK)
+        record_at -= ZIP64_ENDS; /* there without need */
     return zip_end_check(out, record_at, err);
 }
 

@@ -51,7 +51,9 @@ typedef struct run {
 /* Decompress from a border (NULL: the beginning) into `out`, of which the first `before` bytes are there, until it is full. */
 static lb_status unpack(run *r, const border *from, uint8_t *out, size_t before, size_t *size, lb_error *err)
 {
-    lb_unpacker *u = r->container->open();
+    lb_budget budget = { .limit = UINT64_MAX };
+    lb_unpack_memory memory = { .budget = &budget };
+    lb_unpacker *u = r->container->open(&memory);
     size_t at = from == NULL ? 0 : (size_t)from->point.byte, given = at;
     lb_unpack_io io = {
         .in = r->bytes + at, .in_at = at, .out = out + before, .history = out, .stop_at_borders = r->borders != NULL
@@ -78,6 +80,7 @@ static lb_status unpack(run *r, const border *from, uint8_t *out, size_t before,
     } while (status == LB_OK && stop != LB_UNPACK_END && io.out < out + TEXT_MOST);
     *size = (size_t)(io.out - out);
     r->container->close(u);
+    assert_int_equal(memory.taken, budget.used); /* what the library allocates for itself is counted to the end */
     return status;
 }
 

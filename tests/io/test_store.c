@@ -161,9 +161,44 @@ static void parts(void **state)
     lb_store_close(whole);
 }
 
+/* A mapping has the file's bytes and outlives its store; reads go on beside it. */
+static void mappings(void **state)
+{
+    lb_store *store = NULL, *part = NULL;
+    (void)state;
+
+    assert_int_equal(lb_store_open_file(below("file"), &store, NULL), LB_OK);
+    assert_null(store->mapping);
+    lb_store_map(store);
+    lb_store_map(store); /* once is enough */
+    assert_non_null(store->mapping);
+    assert_int_equal(store->mapping->size, SIZE);
+    check_reads(store);
+    assert_int_equal(lb_store_open_part(store, 5, 10, &part, NULL), LB_OK);
+    assert_null(part->mapping); /* its offsets are others */
+    lb_store_close(part);
+    lb_mapping *kept = lb_mapping_ref(store->mapping);
+    lb_store_close(store);
+    assert_memory_equal(kept->at, content, SIZE);
+    lb_mapping_unref(kept);
+
+    /* Where there is nothing to map, the store is as it was. */
+    assert_int_equal(lb_store_open_memory(content, SIZE, &store, NULL), LB_OK);
+    lb_store_map(store);
+    assert_null(store->mapping);
+    lb_store_close(store);
+    int fd = open(below("empty"), O_WRONLY | O_CREAT, 0666);
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(lb_store_open_file(below("empty"), &store, NULL), LB_OK);
+    lb_store_map(store);
+    assert_null(store->mapping);
+    lb_store_close(store);
+    assert_int_equal(unlink(below("empty")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(reads), cmocka_unit_test(refusals), cmocka_unit_test(parts),
-                                        cmocka_unit_test(changing_file) };
+                                        cmocka_unit_test(mappings), cmocka_unit_test(changing_file) };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

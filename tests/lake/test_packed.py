@@ -374,3 +374,55 @@ def test_many_tiny_frames_are_not_walked_one_by_one(tmp_path):
     path = tmp_path / "t.csv.zst"
     path.write_bytes(struct.pack("<II", 0x184D2A50, 0) * (1 << 20) + arrow("zstd")(SMALL))
     assert run("count", path)[0].split()[-1] == b"4000"
+
+
+# ---------------------------------------------------------------- what cannot be read from the middle
+
+def test_files_without_restart_points_are_told(tmp_path):
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(600_000))
+    assert len(text) > 2 * SPACING
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    (lake / "one.csv.zst").write_bytes(arrow("zstd")(text))
+    (lake / "many.csv.zst").write_bytes(many(arrow("zstd"))(text))
+    (lake / "small.csv.zst").write_bytes(arrow("zstd")(SMALL))
+    (lake / "gzip.csv.gz").write_bytes(gzip_one(text))
+    run("map", lake, "-q")
+    report = json.loads(run("doctor", lake, "--json")[0])
+    assert report["status"] == "HEALTHY" and [f["path"] for f in report["unseekable_files"]] == ["one.csv.zst"]
+    assert report["unseekable_files"][0]["container"] == "zstd"
+    assert report["unseekable_files"][0]["text_bytes"] == len(text)
+    said = run("doctor", lake)[0].decode()
+    assert "without restart points" in said and "  one.csv.zst  zstd, " in said and "many.csv.zst" not in said
+    assert b"csv in zstd without restart points," in run(lake / "one.csv.zst")[0]
+    assert b"csv in zstd, " in run(lake / "many.csv.zst")[0]
+    points = {f["path"]: f["restart_points"] for f in json.loads(run("stats", lake, "--json")[0])["files"]}
+    assert points["one.csv.zst"] == points["small.csv.zst"] == 0 and points["many.csv.zst"] > 0 and points["gzip.csv.gz"] > 0
+    # What a heal takes in is told by the same report.
+    (lake / "new.csv.xz").write_bytes(lzma.compress(text, preset=0))
+    report = json.loads(run("doctor", lake, "--heal", "--json")[0])
+    assert [f["path"] for f in report["unseekable_files"]] == ["new.csv.xz", "one.csv.zst"]
+
+
+@pytest.mark.parametrize("name", ["gzip", "zstd", "bzip2", "xz", "lz4"])
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n" * 100, b"a,b\n1,2\n", b"a,b\n"])
+def test_a_plain_file_with_a_container_s_name_gets_a_hint(tmp_path, name, content):
+    path = tmp_path / f"t.csv.{CONTAINERS[name][0]}"
+    path.write_bytes(content)
+    message = run("slice", path, status=3)[1]
+    assert "byte 0: " in message, message
+    if len(content) > 12:
+        assert f"does not begin as {name} does" in message and "rename it" in message, message
+
+
+def test_long_reads_by_threads_are_those_of_one(tmp_path, plain):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(3_000_000))
+    path = lake / "t.csv.gz"
+    path.write_bytes(gzip.compress(text, 1, mtime=0))
+    run("map", lake, "-q", "--stride", "16384")
+    for form in ("csv", "canonical"):
+        one = run("slice", path, "--to", form, "-j", "1")[0]
+        assert one == run("slice", path, "--to", form, "-j", "2")[0] == run("slice", path, "--to", form, "-j", "5")[0]
+    assert run("slice", path, "--to", "csv")[0] == text

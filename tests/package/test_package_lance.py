@@ -89,9 +89,22 @@ def test_what_is_in_it(path):
     assert made.indices == [] and made.config == {}
     made.verify()
     name = path / made.fragments[1]["files"][0]["path"]
-    name.write_bytes(name.read_bytes()[:-8] + b"damaged!")
+    sound = name.read_bytes()
+    name.write_bytes(sound[:-8] + b"damaged!")
     with pytest.raises(br.Error):
         br.open(path).verify()
+    # What was read before, and verified, is no reason to believe it now.
+    with pytest.raises(br.CorruptError):
+        made.verify()
+    name.unlink()
+    with pytest.raises(br.NotFoundError):
+        made.verify()
+    name.write_bytes(sound)
+    made.verify()
+    manifest = path / made.info["manifest"]
+    manifest.write_bytes(manifest.read_bytes()[:-4] + b"LANX")
+    with pytest.raises(br.Error):
+        made.verify()
 
 
 def test_search(path):

@@ -302,6 +302,26 @@ def test_a_table_is_used_again_after_an_interrupt(big):
     assert took < 10
 
 
+@pytest.mark.parametrize("reader", ["pyarrow.table(rows)", "polars.DataFrame(rows)"])
+def test_readers_of_other_libraries_are_interrupted_inside_one_batch(reader, big):
+    """All rows in a random order come in one batch, after many seconds; the interrupt comes out of the reader long before."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip(reader.split(".", maxsplit=1)[0])
+    source = """
+        import sys, lakebed, %s
+        rows = lakebed.open(sys.argv[1], use_map=False).shuffle(seed=1)
+        first = rows[3:5].column("n")
+        print("begin", flush=True)
+        try:
+            %s
+        except KeyboardInterrupt:
+            print(rows[3:5].column("n") == first, flush=True)
+    """ % (reader.split(".", maxsplit=1)[0], reader)
+    status, out, err, took = interrupted(source, big, 0.5)
+    assert (status, out) == (0, "True\n"), err
+    assert took < 6
+
+
 def test_a_handler_that_does_not_raise_lets_the_call_go_on(big):
     source = """
         import signal, sys, lakebed

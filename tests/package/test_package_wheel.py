@@ -7,6 +7,7 @@ import importlib.util
 import io
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,72 @@ def test_the_record_is_true(wheel):
             expected = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             assert name == record or (digest, int(size)) == ("sha256=" + expected, len(content))
         assert {"lakebed/py.typed", "lakebed/_core.pyi", "lakebed/include/lakebed.h"} <= set(names)
-        assert b"-abi3-linux_" in packed.read(record.replace("RECORD", "WHEEL"))
+        tag = wheel.name.split("-", 2)[2][: -len(".whl")]
+        assert b"\nTag: %s\n" % tag.encode() in packed.read(record.replace("RECORD", "WHEEL"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder)
+    return folder
+
+
+def dynamic(path):
+    """What the system's own tools say a file needs: names, and versions of the C library's symbols."""
+    readelf = shutil.which("readelf")
+    if readelf is None:
+        pytest.skip("no readelf")
+    told = subprocess.run([readelf, "-dVW", path], capture_output=True, text=True, check=True).stdout
+    needs = re.findall(r"\(NEEDED\).*\[(.*)\]", told)
+    return needs, [int(minor) for minor in re.findall(r"Name: GLIBC_2\.(\d+)", told)], told
+
+
+def test_it_needs_nothing_but_what_its_tag_promises(wheel, unpacked):
+    """Every Linux of a manylinux tag has the libraries of GCC and glibc, and nothing else is counted on."""
+    files = [path for path in unpacked.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert {"_core.abi3.so", "liblakebed.so.0", "lakebed"} <= {path.name for path in files}
+    inside, outside, newest = {path.name for path in files}, set(), 0
+    for path in files:
+        needs, versions, told = dynamic(path)
+        outside |= set(needs) - inside
+        newest = max([newest, *versions])
+        if path.parent.name == "lakebed" and path.name in ("_core.abi3.so", "liblakebed.so.0"):
+            assert "(RPATH)" in told and "[$ORIGIN]" in told
+    assert all(re.match(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux.*)\.so", name) for name in outside), outside
+    assert "_manylinux_2_%d_" % newest in "_" + wheel.name.split("abi3-")[1]
+    carried = {path.name for path in files if path.name.startswith("lb_")}
+    notes = next(unpacked.rglob("LIBRARIES.txt")).read_text()
+    assert carried and not any("lzo" in name for name in carried) and all(name in notes for name in carried)
+
+
+def test_nothing_of_the_machine_s_codecs_is_loaded(environment, tmp_path):
+    """Read through the package in the fresh environment: only what it carries, and what Python itself has."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for codec in "snappy", "gzip", "brotli", "zstd", "lz4":
+        parquet.write_table(pyarrow.table({"a": range(1000)}), tmp_path / (codec + ".parquet"), compression=codec)
+    code = """
+import sys
+def mapped():
+    with open("/proc/self/maps") as maps:
+        return {line.split()[-1] for line in maps if ".so" in line}
+before = mapped()
+import lakebed
+for codec in "snappy", "gzip", "brotli", "zstd", "lz4":
+    assert len(lakebed.open(codec + ".parquet")[:].column("a")) == 1000
+print(sorted(name for name in mapped() - before if "/lb_" not in name))
+"""
+    loaded = run([environment / "python", "-c", code], tmp_path)
+    for name in "zstd", "snappy", "lz4", "brotli", "lzo", "deflate", "xxhash", "jansson", "protobuf":
+        assert "lib" + name not in loaded
+
+
+def test_tags(backend):
+    least = backend.wheel_libraries.least_glibc
+    assert least([]) == least(["GLIBC_2.2.5", "GLIBCXX_3.4.9", "CXXABI_1.3"]) == 17
+    assert least(["GLIBC_2.34", "GLIBC_2.3.4"]) == 34 and least(["GLIBCXX_3.4.30"]) == 35
+    assert least(["GLIBC_PRIVATE"]) is None and least(["GLIBCXX_3.4.99"]) is None
 
 
 def test_one_wheel_for_every_python():

@@ -149,9 +149,13 @@ typedef struct lb_arrow_mem {
     _Atomic unsigned refs;
     uint64_t size;
     uint8_t *at; /* 64-byte aligned, but for the phase that was asked for; 64 bytes behind it are zero */
+    lb_mapping
+        *mapping; /* a reference: `at` are the bytes of the file itself, which nobody may change; NULL: own ones */
 } lb_arrow_mem;
 
 lb_status lb_arrow_mem_new(lb_arrow_work *w, uint64_t size, unsigned phase, lb_arrow_mem **out, lb_error *err);
+/* The whole of a mapped file; nothing is counted. Errors: NOMEM. */
+lb_status lb_arrow_mem_map(lb_mapping *mapping, lb_arrow_mem **out, lb_error *err);
 void lb_arrow_mem_unref(lb_arrow_mem *m); /* NULL is fine */
 
 /* A part of it. */
@@ -163,6 +167,8 @@ typedef struct lb_arrow_piece {
 } lb_arrow_piece;
 
 void lb_arrow_piece_drop(lb_arrow_piece *p);
+/* Another reference to the same bytes, which are not to be changed by its holder. */
+lb_arrow_piece lb_arrow_piece_share(const lb_arrow_piece *p);
 /* The bytes to be changed: those of the piece itself, or a copy. NULL: see err. */
 uint8_t *lb_arrow_piece_edit(lb_arrow_work *w, lb_arrow_piece *p, lb_error *err);
 /* A new piece of `size` bytes, zeroed where `zero`; for its bytes use lb_arrow_piece_edit, which then cannot fail. */
@@ -261,9 +267,18 @@ lb_status lb_arrow_validity(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t b
 lb_status lb_arrow_values(lb_arrow_pull *p, uint64_t buffer, int64_t first, int64_t count, uint64_t width,
                           unsigned swap, lb_arrow_piece *out, lb_error *err);
 
-/* Are the values text? `bits`: validity, NULL where all are valid. */
+/* Are the values [first, first + count) text? `bits`: validity, NULL where all are valid. */
 lb_status lb_arrow_check_text(lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *bits, const void *offsets,
-                              bool wide, const uint8_t *data, int64_t count, lb_error *err);
+                              bool wide, const uint8_t *data, int64_t first, int64_t count, lb_error *err);
+
+/* Do the offsets of `count` rows, one more than these, ascend from 0 or more? */
+lb_status lb_arrow_check_offsets(lb_arrow_pull *p, const lb_arrow_node *n, const void *offsets, bool wide,
+                                 int64_t count, lb_error *err);
+
+/* As lb_arrow_column_read, of a mapped file: buffers lie in the mapping as they are. The array's offset says where its rows
+ * begin in them, up to seven rows in, and offsets of values need not begin at 0 (arrow_lend.c). */
+lb_status lb_arrow_column_lend(lb_arrow_pull *p, const lb_arrow_node *n, int64_t first, int64_t count,
+                               struct ArrowArray *out, lb_error *err);
 
 /* Layouts that only save space. */
 lb_status lb_arrow_read_views(lb_arrow_pull *p, const lb_arrow_node *n, int64_t first, int64_t count,
@@ -314,12 +329,22 @@ typedef struct lb_arrow_cache {
 
 void lb_arrow_cache_free(lb_reader *r);
 
+/* May rows be decoded into an array of `bytes`? UNSUPPORTED with p->too_long: not so many at once. */
+lb_status lb_arrow_decode_fits(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t bytes, int64_t count, lb_error *err);
+
+/* Rows of a dictionary of text with these indices. *done false: it is none that this does, and nothing was made. `bits` is
+ * shared with the array where rows are null (arrow_spell.c). */
+lb_status lb_arrow_spell(lb_arrow_pull *p, const lb_arrow_node *n, const lb_arrow_words *w, const uint8_t *indices,
+                         const lb_arrow_piece *bits, int64_t null_count, int64_t count, struct ArrowArray *out,
+                         bool *done, lb_error *err);
+
 /* ---------------------------------------------------------------- the reader (arrow_format.c, arrow_index.c) */
 
 struct lb_reader {
     lb_context *cx;
     lb_store *store;
     const lb_entry *known;
+    lb_arrow_mem *file; /* the file's own bytes, where the store is mapped; NULL */
     lb_arena arena;
     bool is_file;  /* has a footer */
     uint64_t base; /* where the stream begins */
@@ -348,8 +373,14 @@ lb_status lb_arrow_open_schema(lb_reader *r, lb_error *err);
 /* Find all batches and dictionaries. Its builder is to be freed, also after an error. */
 lb_status lb_arrow_index_read(lb_reader *r, lb_arrow_index *out, lb_error *err);
 
-/* Column `open_state` of a map: all that is needed to read rows, but for where the batches are. */
-lb_status lb_arrow_state_put(lb_reader *r, const lb_arrow_index *index, lb_arena *arena, lb_str *out, lb_error *err);
+/* The same of a stream that grew since r->known was made of it: from the last message that is known. */
+lb_status lb_arrow_index_extend(lb_reader *r, lb_arrow_index *out, lb_error *err);
+
+/* Column `open_state` of a map: all that is needed to read rows, but for where the batches are; and the long bounds of its
+ * statistics, which are of use when it grows. */
+lb_status lb_arrow_state_put(lb_reader *r, const lb_arrow_index *index, lb_str bounds, lb_arena *arena, lb_str *out,
+                             lb_error *err);
+lb_str lb_arrow_state_bounds(lb_str state);
 /* *good false: it is none of ours, and the file has to be asked. */
 lb_status lb_arrow_state_get(lb_reader *r, lb_str state, bool *good, lb_error *err);
 lb_status lb_arrow_tail(const lb_entry *known, lb_error *err);
@@ -358,6 +389,8 @@ lb_status lb_arrow_tail(const lb_entry *known, lb_error *err);
 lb_status lb_arrow_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_range *range,
                                struct ArrowArrayStream *out, lb_error *err);
 lb_status lb_arrow_survey(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status lb_arrow_extend(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, bool *done,
+                          lb_error *err);
 lb_status lb_arrow_verify(lb_reader *r, lb_error *err);
 
 #endif

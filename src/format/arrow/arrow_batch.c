@@ -275,7 +275,13 @@ static lb_status batch_raw(lb_arrow_pull *p, lb_arrow_work *work, uint64_t offse
                            lb_error *err)
 {
     lb_arrow_batch *b = &p->batch;
+    lb_arrow_mem *file = p->r->file;
 
+    if (file != NULL && size != 0) {
+        *out = (lb_arrow_piece){ .at = file->at + b->body + offset, .size = size, .mem = file };
+        atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+        return LB_OK;
+    }
     if (b->span != NULL && size != 0 && offset >= b->span_first && offset - b->span_first <= b->span_size &&
         size <= b->span_size - (offset - b->span_first)) {
         *out = (lb_arrow_piece){ .at = b->span->at + (offset - b->span_first), .size = size, .mem = b->span };
@@ -369,6 +375,8 @@ lb_status lb_arrow_buffer_keep(lb_arrow_pull *p, uint64_t buffer, uint64_t from,
     LB_TRY(lb_arrow_piece_new(&p->made, 0, false, out, err));
     if (size == 0)
         return LB_OK;
+    if (p->r->file != NULL && !p->batch.compressed && !p->r->schema.swap)
+        return lb_arrow_buffer_get(p, buffer, from, size, swap, out, err);
     LB_TRY(buffer_load(p, buffer, swap, &m, err));
     if (m == NULL || from > m->size || size > m->size - from)
         return buffer_short(p, err);
@@ -449,6 +457,8 @@ lb_status lb_arrow_pull_ahead(lb_arrow_pull *p, const lb_arrow_node *const *colu
     batch_stretch s = { 0, 0, 0 };
     lb_arrow_batch *b = &p->batch;
 
+    if (p->r->file != NULL)
+        return LB_OK;
     for (size_t i = 0; i < n; i++)
         LB_TRY(batch_measure(p, columns[i], &s, err));
     uint64_t size = s.end - s.first;

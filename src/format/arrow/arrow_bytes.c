@@ -43,9 +43,24 @@ lb_status lb_arrow_mem_new(lb_arrow_work *w, uint64_t size, unsigned phase, lb_a
     }
     m->refs = 1;
     m->size = size;
+    m->mapping = NULL;
     m->at = (uint8_t *)p + phase % BYTES_ALIGN;
     memset(m->at + size, 0, BYTES_ALIGN);
     *out = m;
+    return LB_OK;
+}
+
+lb_status lb_arrow_mem_map(lb_mapping *mapping, lb_arrow_mem **out, lb_error *err)
+{
+    lb_arrow_mem *m = malloc(sizeof *m);
+
+    *out = m;
+    if (m == NULL)
+        return lb_fail_nomem(err);
+    m->refs = 1;
+    m->size = mapping->size;
+    m->at = (uint8_t *)(uintptr_t)mapping->at;
+    m->mapping = lb_mapping_ref(mapping);
     return LB_OK;
 }
 
@@ -53,7 +68,9 @@ void lb_arrow_mem_unref(lb_arrow_mem *m)
 {
     if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
-    free(m->at - (uintptr_t)m->at % BYTES_ALIGN);
+    if (m->mapping == NULL)
+        free(m->at - (uintptr_t)m->at % BYTES_ALIGN);
+    lb_mapping_unref(m->mapping);
     free(m);
 }
 
@@ -63,6 +80,13 @@ void lb_arrow_piece_drop(lb_arrow_piece *p)
 {
     lb_arrow_mem_unref(p->mem);
     *p = (lb_arrow_piece){ .at = bytes_nothing };
+}
+
+lb_arrow_piece lb_arrow_piece_share(const lb_arrow_piece *p)
+{
+    if (p->mem != NULL)
+        atomic_fetch_add_explicit(&p->mem->refs, 1, memory_order_relaxed);
+    return (lb_arrow_piece){ .at = p->at, .size = p->size, .mem = p->mem };
 }
 
 lb_status lb_arrow_piece_new(lb_arrow_work *w, uint64_t size, bool zero, lb_arrow_piece *out, lb_error *err)

@@ -132,6 +132,19 @@ static void column_rebase(uint8_t *bytes, bool wide, int64_t start, int64_t coun
     }
 }
 
+lb_status lb_arrow_check_offsets(lb_arrow_pull *p, const lb_arrow_node *n, const void *offsets, bool wide,
+                                 int64_t count, lb_error *err)
+{
+    if (wide ? column_ascends_int64_t(offsets, count) : column_ascends_int32_t(offsets, count))
+        return LB_OK;
+    return lb_arrow_fail(p, n, LB_CORRUPT, err, "its offsets do not ascend");
+}
+
+static int64_t column_offset(const void *offsets, bool wide, int64_t i)
+{
+    return wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+}
+
 /* Offsets of the rows, made to begin at 0; they stood for [*start, *end). */
 static lb_status column_offsets(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t buffer, bool wide, int64_t first,
                                 int64_t count, lb_arrow_piece *out, int64_t *start, int64_t *end, lb_error *err)
@@ -142,14 +155,13 @@ static lb_status column_offsets(lb_arrow_pull *p, const lb_arrow_node *n, uint64
     LB_TRY(lb_arrow_values(p, buffer, first, count == 0 ? 0 : count + 1, width, width, out, err));
     if (count == 0)
         return LB_OK;
-    const int32_t *narrow = (const int32_t *)(const void *)out->at;
-    const int64_t *large = (const int64_t *)(const void *)out->at;
-    if (wide ? !column_ascends_int64_t(large, count) : !column_ascends_int32_t(narrow, count)) {
+    lb_status status = lb_arrow_check_offsets(p, n, out->at, wide, count, err);
+    if (status != LB_OK) {
         lb_arrow_piece_drop(out);
-        return lb_arrow_fail(p, n, LB_CORRUPT, err, "its offsets do not ascend");
+        return status;
     }
-    *start = wide ? large[0] : narrow[0];
-    *end = wide ? large[count] : narrow[count];
+    *start = column_offset(out->at, wide, 0);
+    *end = column_offset(out->at, wide, count);
     if (*start == 0)
         return LB_OK;
     uint8_t *bytes = lb_arrow_piece_edit(&p->made, out, err);
@@ -163,33 +175,32 @@ static lb_status column_offsets(lb_arrow_pull *p, const lb_arrow_node *n, uint64
 
 /* ---------------------------------------------------------------- text */
 
-static int64_t column_offset(const void *offsets, bool wide, int64_t i)
-{
-    return wide ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
-}
-
 /* All bytes are valid together: does no value begin inside a character? */
-static bool column_text_cuts(const void *offsets, bool wide, const uint8_t *data, int64_t count)
+static bool column_text_cuts(const void *offsets, bool wide, const uint8_t *data, int64_t first, int64_t last)
 {
-    int64_t size = column_offset(offsets, wide, count);
+    int64_t end = column_offset(offsets, wide, last);
     bool good = true;
 
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = first; i < last; i++) {
         int64_t at = column_offset(offsets, wide, i);
-        good = good && (at >= size || (data[at] & 0xC0) != 0x80);
+        good = good && (at >= end || (data[at] & 0xC0) != 0x80);
     }
     return good;
 }
 
 lb_status lb_arrow_check_text(lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *bits, const void *offsets,
-                              bool wide, const uint8_t *data, int64_t count, lb_error *err)
+                              bool wide, const uint8_t *data, int64_t first, int64_t count, lb_error *err)
 {
-    size_t size = count == 0 ? 0 : (size_t)column_offset(offsets, wide, count);
+    const int64_t last = first + count;
 
-    if (!n->text || (lb_utf8_valid_prefix(data, size) == size && column_text_cuts(offsets, wide, data, count)))
+    if (!n->text || count == 0)
+        return LB_OK;
+    size_t start = (size_t)column_offset(offsets, wide, first);
+    size_t size = (size_t)column_offset(offsets, wide, last) - start;
+    if (lb_utf8_valid_prefix(data + start, size) == size && column_text_cuts(offsets, wide, data, first, last))
         return LB_OK;
     /* What stands in null rows does not matter. */
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = first; i < last; i++) {
         size_t at = (size_t)column_offset(offsets, wide, i), end = (size_t)column_offset(offsets, wide, i + 1);
         if ((bits == NULL || ArrowBitGet(bits, i)) && lb_utf8_valid_prefix(data + at, end - at) != end - at)
             return lb_arrow_fail(p, n, LB_CORRUPT, err, "a text of %zu bytes is not UTF-8", end - at);
@@ -241,7 +252,7 @@ static lb_status read_bytes(lb_arrow_pull *p, const lb_arrow_node *n, int64_t fi
     lb_arrow_array_set(out, 1, &piece);
     LB_TRY(lb_arrow_values(p, buffer + 2, start, end - start, 1, LB_ARROW_SWAP_NONE, &piece, err));
     lb_arrow_array_set(out, 2, &piece);
-    return lb_arrow_check_text(p, n, out->buffers[0], out->buffers[1], wide, out->buffers[2], count, err);
+    return lb_arrow_check_text(p, n, out->buffers[0], out->buffers[1], wide, out->buffers[2], 0, count, err);
 }
 
 static lb_status read_list(lb_arrow_pull *p, const lb_arrow_node *n, int64_t first, int64_t count,

@@ -7,11 +7,15 @@
 /* A batch of several rows is cut where one column would come to more than this. */
 #define DECODE_MOST ((uint64_t)64 << 20)
 
+lb_status lb_arrow_decode_fits(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t bytes, int64_t count, lb_error *err)
+{
+    return bytes > DECODE_MOST && count > 1 && !p->at_once ? lb_arrow_fail_long(p, n, err) : LB_OK;
+}
+
 /* May an array of `bytes` be made? They are counted. */
 static lb_status decode_allow(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t bytes, int64_t count, lb_error *err)
 {
-    if (bytes > DECODE_MOST && count > 1 && !p->at_once)
-        return lb_arrow_fail_long(p, n, err);
+    LB_TRY(lb_arrow_decode_fits(p, n, bytes, count, err));
     return lb_arrow_work_take(&p->made, bytes) ? LB_OK : lb_arrow_work_fail(&p->made, err);
 }
 
@@ -211,7 +215,7 @@ static lb_status views_make(lb_arrow_pull *p, const lb_arrow_node *n, views *v, 
     views_copy(v, (int32_t *)(void *)(uintptr_t)offsets.at, (uint8_t *)(uintptr_t)data.at);
     lb_arrow_array_set(out, 1, &offsets);
     lb_arrow_array_set(out, 2, &data);
-    return lb_arrow_check_text(p, n, v->bits, out->buffers[1], false, out->buffers[2], v->count, err);
+    return lb_arrow_check_text(p, n, v->bits, out->buffers[1], false, out->buffers[2], 0, v->count, err);
 }
 
 static lb_status views_all(lb_arrow_pull *p, const lb_arrow_node *n, uint64_t buffer, views *v, struct ArrowArray *out,
@@ -588,14 +592,18 @@ static lb_status dictionary_gather(lb_arrow_pull *p, const lb_arrow_node *n, lb_
     return status;
 }
 
-static lb_status dictionary_rows(lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *indices, const uint8_t *bits,
-                                 int64_t count, struct ArrowArray *out, lb_error *err)
+static lb_status dictionary_rows(lb_arrow_pull *p, const lb_arrow_node *n, const uint8_t *indices,
+                                 const lb_arrow_piece *bits, int64_t null_count, int64_t count, struct ArrowArray *out,
+                                 lb_error *err)
 {
     lb_arrow_words words;
+    bool done = false;
 
     lb_status status = lb_arrow_words_get(p, n->dictionary, &words, err);
     if (status == LB_OK)
-        status = dictionary_gather(p, n, &words, indices, bits, count, out, err);
+        status = lb_arrow_spell(p, n, &words, indices, bits, null_count, count, out, &done, err);
+    if (status == LB_OK && !done)
+        status = dictionary_gather(p, n, &words, indices, null_count == 0 ? NULL : bits->at, count, out, err);
     lb_arrow_words_give(p->r, &words);
     return status;
 }
@@ -611,7 +619,7 @@ lb_status lb_arrow_read_dictionary(lb_arrow_pull *p, const lb_arrow_node *n, int
     LB_TRY(lb_arrow_validity(p, n, buffer, nulls, first, count, &bits, &null_count, err));
     lb_status status = lb_arrow_values(p, buffer + 1, first, count, n->width, n->swap, &indices, err);
     if (status == LB_OK) {
-        status = dictionary_rows(p, n, indices.at, null_count == 0 ? NULL : bits.at, count, out, err);
+        status = dictionary_rows(p, n, indices.at, &bits, null_count, count, out, err);
         lb_arrow_piece_drop(&indices);
     }
     lb_arrow_piece_drop(&bits);

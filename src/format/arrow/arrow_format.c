@@ -57,6 +57,7 @@ static void format_close(lb_reader *r)
         return;
     lb_arrow_cache_free(r);
     pthread_mutex_destroy(&r->cache.lock);
+    lb_arrow_mem_unref(r->file);
     lb_arrow_schema_release(&r->schema);
     lb_arena_free(&r->arena);
     free(r);
@@ -124,7 +125,11 @@ static lb_status format_open(const lb_format *format, lb_context *cx, lb_store *
     *r = (lb_reader){ .cx = cx, .store = store, .known = known };
     lb_arena_init(&r->arena, &cx->budget);
     pthread_mutex_init(&r->cache.lock, NULL);
-    lb_status status = format_begin(r, format == &lb_format_arrow_stream, err);
+    lb_status status = LB_OK;
+    if (store->mapping != NULL && store->mapping->size >= store->size)
+        status = lb_arrow_mem_map(store->mapping, &r->file, err);
+    if (status == LB_OK)
+        status = format_begin(r, format == &lb_format_arrow_stream, err);
     if (status != LB_OK) {
         format_close(r);
         return status;
@@ -163,6 +168,7 @@ static const char *const format_options[] = { NULL };
                                        .sniff = (which),                \
                                        .open = format_open,             \
                                        .survey = lb_arrow_survey,       \
+                                       .extend = lb_arrow_extend,       \
                                        .scan = format_scan,             \
                                        .take = format_scan,             \
                                        .verify = format_verify,         \

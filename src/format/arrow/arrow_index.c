@@ -196,10 +196,10 @@ static lb_status index_message(index_walk *w, lb_arrow_message *m, lb_error *err
     }
 }
 
-static lb_status index_stream(index_walk *w, lb_error *err)
+/* Messages from the one at `at` on. */
+static lb_status index_stream(index_walk *w, uint64_t at, lb_error *err)
 {
     lb_reader *r = w->r;
-    uint64_t at = r->schema_end;
     bool there = true;
 
     while (there) {
@@ -320,32 +320,78 @@ static lb_status index_keep_deliveries(lb_reader *r, const void *all, uint64_t n
     return LB_OK;
 }
 
-lb_status lb_arrow_index_read(lb_reader *r, lb_arrow_index *out, lb_error *err)
+static lb_status index_open(index_walk *w, lb_reader *r, lb_arrow_index *out, lb_error *err)
 {
-    index_walk w = { .r = r, .out = out };
-
+    *w = (index_walk){ .r = r, .out = out };
     *out = (lb_arrow_index){ .rows = 0 };
     lb_block_builder_init(&out->blocks, &r->cx->budget);
-    lb_buf_init(&w.deliveries, &r->cx->budget);
-    lb_arrow_pull_init(&w.pull, r);
-    w.delivered = calloc((size_t)r->schema.n_dictionaries + 1, sizeof *w.delivered);
-    lb_status status = w.delivered == NULL ? lb_fail_nomem(err) : LB_OK;
-    if (status == LB_OK)
-        status = r->is_file ? index_file(&w, err) : index_stream(&w, err);
-    if (status == LB_OK && !r->indexed)
-        status = index_keep_deliveries(r, w.deliveries.data, w.deliveries.size / sizeof(lb_arrow_delivery), err);
-    lb_arrow_pull_free(&w.pull);
-    lb_buf_free(&w.deliveries);
-    free(w.delivered);
+    lb_buf_init(&w->deliveries, &r->cx->budget);
+    lb_arrow_pull_init(&w->pull, r);
+    w->delivered = calloc((size_t)r->schema.n_dictionaries + 1, sizeof *w->delivered);
+    return w->delivered == NULL ? lb_fail_nomem(err) : LB_OK;
+}
+
+static lb_status index_close(index_walk *w, lb_status status, lb_error *err)
+{
+    if (status == LB_OK && !w->r->indexed)
+        status = index_keep_deliveries(w->r, w->deliveries.data, w->deliveries.size / sizeof(lb_arrow_delivery), err);
+    lb_arrow_pull_free(&w->pull);
+    lb_buf_free(&w->deliveries);
+    free(w->delivered);
     return status;
+}
+
+lb_status lb_arrow_index_read(lb_reader *r, lb_arrow_index *out, lb_error *err)
+{
+    index_walk w;
+
+    lb_status status = index_open(&w, r, out, err);
+    if (status == LB_OK)
+        status = r->is_file ? index_file(&w, err) : index_stream(&w, r->schema_end, err);
+    return index_close(&w, status, err);
+}
+
+/* The end of the last message that is known. */
+static uint64_t index_end(const lb_reader *r)
+{
+    const lb_blocks *b = &r->known->blocks;
+    uint64_t end = r->schema_end;
+
+    if (b->count != 0)
+        end = LB_MAX(end, b->first_byte[b->count - 1] + b->total_byte_size[b->count - 1]);
+    for (uint64_t i = 0; i < r->n_deliveries; i++) {
+        const lb_arrow_place *d = &r->deliveries[i].place;
+        end = LB_MAX(end, d->offset + d->head + d->body);
+    }
+    return end;
+}
+
+lb_status lb_arrow_index_extend(lb_reader *r, lb_arrow_index *out, lb_error *err)
+{
+    const lb_blocks *b = &r->known->blocks;
+    index_walk w;
+
+    lb_status status = index_open(&w, r, out, err);
+    if (status == LB_OK)
+        status = lb_block_builder_add_all(&out->blocks, b, b->count, err);
+    if (status == LB_OK && r->n_deliveries != 0)
+        status = lb_buf_append(&w.deliveries, r->deliveries, (size_t)r->n_deliveries * sizeof *r->deliveries, err);
+    if (status == LB_OK) {
+        out->rows = r->known->total_rows;
+        status = index_stream(&w, index_end(r), err);
+    }
+    /* Those behind the known ones come to them; nothing of any was decoded yet. */
+    r->indexed = false;
+    return index_close(&w, status, err);
 }
 
 /* ---------------------------------------------------------------- open_state */
 
-/* Column `open_state` of a map: this, the deliveries, the schema's bytes. */
+/* Column `open_state` of a map: this, the deliveries, long bounds (column/array_stats.h), the schema's bytes. */
 typedef struct index_state {
     char mark[8];
-    uint8_t is_file, by_footer, unused[6];
+    uint8_t is_file, by_footer, unused[2];
+    uint32_t long_bytes;
     uint64_t base, schema_end, torn, n_deliveries;
 } index_state;
 
@@ -393,9 +439,10 @@ static lb_status index_short_schema(lb_reader *r, lb_buf *out, bool *by_footer, 
     return status;
 }
 
-static lb_status index_put(lb_reader *r, const lb_arrow_index *index, lb_buf *out, lb_error *err)
+static lb_status index_put(lb_reader *r, const lb_arrow_index *index, lb_str bounds, lb_buf *out, lb_error *err)
 {
     index_state s = { .is_file = r->is_file,
+                      .long_bytes = (uint32_t)bounds.size,
                       .base = r->base,
                       .schema_end = r->schema_end,
                       .torn = index->torn,
@@ -416,17 +463,20 @@ static lb_status index_put(lb_reader *r, const lb_arrow_index *index, lb_buf *ou
         status = lb_buf_append(out, &one, sizeof one, err);
     }
     if (status == LB_OK)
+        status = lb_buf_append(out, bounds.at, bounds.size, err);
+    if (status == LB_OK)
         status = lb_buf_append(out, schema.data, schema.size, err);
     lb_buf_free(&schema);
     return status;
 }
 
-lb_status lb_arrow_state_put(lb_reader *r, const lb_arrow_index *index, lb_arena *arena, lb_str *out, lb_error *err)
+lb_status lb_arrow_state_put(lb_reader *r, const lb_arrow_index *index, lb_str bounds, lb_arena *arena, lb_str *out,
+                             lb_error *err)
 {
     lb_buf bytes;
 
     lb_buf_init(&bytes, &r->cx->budget);
-    lb_status status = index_put(r, index, &bytes, err);
+    lb_status status = index_put(r, index, bounds, &bytes, err);
     if (status == LB_OK) {
         *out = (lb_str){ lb_arena_dup(arena, bytes.data, bytes.size), bytes.size };
         status = out->at == NULL ? lb_arena_fail(arena, err) : LB_OK;
@@ -441,7 +491,23 @@ static bool index_state_head(lb_str state, index_state *s)
         return false;
     memcpy(s, state.at, sizeof *s);
     return memcmp(s->mark, index_mark, sizeof index_mark) == 0 &&
-           s->n_deliveries <= (state.size - sizeof *s) / sizeof(index_delivery_state);
+           s->n_deliveries <= (state.size - sizeof *s) / sizeof(index_delivery_state) &&
+           s->long_bytes <= state.size - sizeof *s - (size_t)s->n_deliveries * sizeof(index_delivery_state);
+}
+
+/* Where the long bounds begin. */
+static size_t index_state_bounds(const index_state *s)
+{
+    return sizeof *s + (size_t)s->n_deliveries * sizeof(index_delivery_state);
+}
+
+lb_str lb_arrow_state_bounds(lb_str state)
+{
+    index_state s;
+
+    if (!index_state_head(state, &s))
+        return (lb_str){ "", 0 };
+    return (lb_str){ state.at + index_state_bounds(&s), s.long_bytes };
 }
 
 static lb_status index_get_deliveries(lb_reader *r, lb_str state, uint64_t n, lb_error *err)
@@ -472,7 +538,7 @@ lb_status lb_arrow_state_get(lb_reader *r, lb_str state, bool *good, lb_error *e
     *good = index_state_head(state, &s);
     if (!*good)
         return LB_OK;
-    size_t skip = sizeof s + (size_t)s.n_deliveries * sizeof(index_delivery_state);
+    const size_t skip = index_state_bounds(&s) + s.long_bytes;
     r->is_file = s.is_file != 0;
     r->by_footer = s.by_footer != 0;
     r->base = s.base;

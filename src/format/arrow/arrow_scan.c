@@ -64,9 +64,10 @@ static lb_status scan_go_to(scan *s, uint64_t row, uint64_t *first, lb_error *er
 static lb_status scan_rows(scan *s, uint64_t first, uint64_t count, struct ArrowArray *out, lb_error *err)
 {
     lb_status status = lb_arrow_array_new((int64_t)count, 1, (int64_t)s->n_columns, out, err);
+    __typeof__(lb_arrow_column_read) *read = s->r->file != NULL ? lb_arrow_column_lend : lb_arrow_column_read;
 
     for (size_t i = 0; status == LB_OK && i < s->n_columns; i++)
-        status = lb_arrow_column_read(&s->pull, s->columns[i], (int64_t)first, (int64_t)count, out->children[i], err);
+        status = read(&s->pull, s->columns[i], (int64_t)first, (int64_t)count, out->children[i], err);
     if (status != LB_OK)
         lb_arrow_array_drop(out);
     return status;

@@ -19,6 +19,9 @@ typedef struct survey {
     lb_array_stats *whole;
     uint32_t *of_block, *of_column;
     pthread_mutex_t lock; /* of whole and the arena */
+    size_t known;         /* blocks whose statistics are there already */
+    bool other;           /* … but for others than are asked for now */
+    lb_buf bounds;        /* long ones (column/array_stats.h) */
 } survey;
 
 /* ---------------------------------------------------------------- which columns */
@@ -108,9 +111,10 @@ static lb_status survey_keep_block(survey *s, size_t block, const lb_array_stats
     return LB_OK;
 }
 
-static lb_status survey_block(void *user, size_t block, lb_error *err)
+static lb_status survey_block(void *user, size_t job, lb_error *err)
 {
     survey *s = user;
+    const size_t block = s->known + job;
     lb_array_stats *stats = NULL;
 
     LB_TRY(lb_array_stats_new(&s->schema, survey_wants, s, &s->r->cx->budget, &stats, err));
@@ -143,6 +147,24 @@ static lb_status survey_make_blocks(survey *s, size_t n, lb_error *err)
     return LB_OK;
 }
 
+/* What the entry of a file that grew has of its blocks; s->other: not what is asked for. */
+static void survey_resume(survey *s, size_t n)
+{
+    const lb_entry *known = s->r->known;
+    const size_t all = s->known * n;
+
+    s->other = !lb_array_stats_resume(s->whole, &known->columns, lb_arrow_state_bounds(known->open_state));
+    if (s->options->stats != LB_STATS_BLOCKS || s->other)
+        return;
+    s->other = known->block_columns.count != all;
+    for (size_t i = 0; !s->other && i < all; i++) {
+        s->out->block_columns.items[i] = known->block_columns.items[i];
+        s->of_block[i] = known->block_of_column[i];
+        s->of_column[i] = known->column_of_column[i];
+        s->other = s->of_block[i] != i / n;
+    }
+}
+
 static lb_status survey_values(survey *s, lb_error *err)
 {
     LB_TRY(survey_columns(s, err));
@@ -150,8 +172,14 @@ static lb_status survey_values(survey *s, lb_error *err)
     size_t n = lb_array_stats_count(s->whole);
     if (s->options->stats == LB_STATS_BLOCKS)
         LB_TRY(survey_make_blocks(s, n, err));
+    if (s->known != 0)
+        survey_resume(s, n);
+    if (s->other)
+        return LB_OK;
     if (n != 0)
-        LB_TRY(lb_run_jobs(s->r->cx, (size_t)s->out->blocks.count, survey_block, s, err));
+        LB_TRY(lb_run_jobs(s->r->cx, (size_t)s->out->blocks.count - s->known, survey_block, s, err));
+    if (s->options->keep_state)
+        LB_TRY(lb_array_stats_put_long(s->whole, &s->bounds, err));
     s->out->columns.items = lb_arena_alloc(s->arena, n, sizeof *s->out->columns.items);
     if (s->out->columns.items == NULL)
         return lb_arena_fail(s->arena, err);
@@ -159,19 +187,29 @@ static lb_status survey_values(survey *s, lb_error *err)
     return lb_array_stats_finish(s->whole, s->arena, s->out->columns.items, NULL, err);
 }
 
-static lb_status survey_stats(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out,
-                              lb_error *err)
+/* Statistics of the blocks behind the `known` ones, whose own are taken over; *other: they are not what is asked for. Then
+ * what opening needs. */
+static lb_status survey_stats(lb_reader *r, const lb_survey_options *options, const lb_arrow_index *index, size_t known,
+                              lb_arena *arena, lb_entry *out, bool *other, lb_error *err)
 {
-    survey s = { .r = r, .options = options, .arena = arena, .out = out };
+    survey s = { .r = r, .options = options, .arena = arena, .out = out, .known = known };
+    lb_status status = LB_OK;
 
-    if (options->stats == LB_STATS_OFF || options->rows_only)
-        return LB_OK;
+    lb_buf_init(&s.bounds, &r->cx->budget);
     pthread_mutex_init(&s.lock, NULL);
-    lb_status status = survey_values(&s, err);
+    if (options->stats != LB_STATS_OFF && !options->rows_only)
+        status = survey_values(&s, err);
+    else
+        s.other = known != 0 && r->known->columns.count != 0;
+    if (status == LB_OK && !s.other)
+        status = lb_arrow_state_put(r, index, (lb_str){ (const char *)s.bounds.data, s.bounds.size }, arena,
+                                    &out->open_state, err);
+    *other = s.other;
     lb_array_stats_free(s.whole);
     pthread_mutex_destroy(&s.lock);
     if (s.schema.release != NULL)
         s.schema.release(&s.schema);
+    lb_buf_free(&s.bounds);
     free(s.columns);
     return status;
 }
@@ -192,24 +230,59 @@ static lb_status survey_schema(lb_reader *r, lb_arena *arena, lb_entry *out, lb_
     return status;
 }
 
-static lb_status survey_index(lb_reader *r, lb_arena *arena, lb_entry *out, lb_error *err)
+lb_status lb_arrow_survey(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err)
 {
     lb_arrow_index index;
+    bool other;
 
+    LB_TRY(survey_schema(r, arena, out, err));
     lb_status status = lb_arrow_index_read(r, &index, err);
-    if (status == LB_OK)
-        status = lb_arrow_state_put(r, &index, arena, &out->open_state, err);
     if (status != LB_OK) {
         lb_block_builder_free(&index.blocks);
         return status;
     }
     out->total_rows = index.rows;
-    return lb_block_builder_finish(&index.blocks, arena, &out->blocks, err);
+    LB_TRY(lb_block_builder_finish(&index.blocks, arena, &out->blocks, err));
+    return survey_stats(r, o, &index, 0, arena, out, &other, err);
 }
 
-lb_status lb_arrow_survey(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, lb_error *err)
+/* ---------------------------------------------------------------- streams that grew */
+
+/* A file's footer is written anew when it grows, and then it is another file; what is left of one may get its footer. */
+static bool extend_can(const lb_reader *r)
 {
-    LB_TRY(survey_schema(r, arena, out, err));
-    LB_TRY(survey_index(r, arena, out, err));
-    return survey_stats(r, o, arena, out, err);
+    const lb_entry *known = r->known;
+    const lb_blocks *b = &known->blocks;
+
+    if (!r->indexed || r->is_file || r->base != 0 || known->arrow_schema.size == 0 ||
+        (b->count != 0 && (b->first_byte == NULL || b->start_hash == NULL)))
+        return false;
+    /* What lies behind the last block begins with bytes that were there. */
+    return b->count == 0 || (b->first_byte[b->count - 1] <= known->size_bytes &&
+                             b->total_byte_size[b->count - 1] <= known->size_bytes - b->first_byte[b->count - 1]);
+}
+
+lb_status lb_arrow_extend(lb_reader *r, const lb_survey_options *o, lb_arena *arena, lb_entry *out, bool *done,
+                          lb_error *err)
+{
+    lb_entry made = *out;
+    lb_arrow_index index;
+    bool other = false;
+
+    *done = false;
+    if (!extend_can(r))
+        return LB_OK;
+    LB_TRY(survey_schema(r, arena, &made, err));
+    lb_status status = lb_arrow_index_extend(r, &index, err);
+    if (status != LB_OK) {
+        lb_block_builder_free(&index.blocks);
+        return status;
+    }
+    made.total_rows = index.rows;
+    LB_TRY(lb_block_builder_finish(&index.blocks, arena, &made.blocks, err));
+    LB_TRY(survey_stats(r, o, &index, (size_t)r->known->blocks.count, arena, &made, &other, err));
+    *done = !other;
+    if (*done)
+        *out = made;
+    return LB_OK;
 }

@@ -97,9 +97,11 @@ lb_status avro_header_read(lb_store *store, lb_arena *arena, avro_header *out, l
 /* The header of these bytes, lent to `out`. *more: they end too early, and a longer piece may do. */
 lb_status avro_header_parse(const uint8_t *bytes, size_t size, avro_header *out, bool *more, lb_error *err);
 
-/* Column `open_state` of a map: what a header says, and back; *good false: it is none. */
-lb_status avro_state_put(const avro_header *header, lb_arena *arena, lb_str *out, lb_error *err);
+/* Column `open_state` of a map: what a header says, and the long bounds of the statistics, which are of use when the file
+ * grows; and back; *good false: it is none. */
+lb_status avro_state_put(const avro_header *header, lb_str bounds, lb_arena *arena, lb_str *out, lb_error *err);
 void avro_state_get(lb_str state, avro_header *out, bool *good);
+lb_str avro_state_bounds(lb_str state);
 
 /* ---- blocks (avro_blocks.c) */
 
@@ -223,9 +225,12 @@ struct lb_reader {
 /* Every column of the file, in order, as a range asks for them; in the arena. NULL: no memory. */
 const lb_wanted *avro_all_columns(const lb_reader *r, lb_arena *arena);
 
-/* All blocks of the file that have rows. */
-lb_status avro_find_blocks(lb_reader *r, lb_arena *arena, lb_blocks *out, uint64_t *rows, lb_error *err);
+/* All blocks of the file that have rows; those of `known`, where not NULL, are taken over, and looked for are those behind. */
+lb_status avro_find_blocks(lb_reader *r, const lb_entry *known, lb_arena *arena, lb_blocks *out, uint64_t *rows,
+                           lb_error *err);
 lb_status avro_survey(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, lb_error *err);
+lb_status avro_extend(lb_reader *r, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
+                      lb_error *err);
 lb_status avro_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err);
 /* The same through other blocks than those of r->known. */
 lb_status avro_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_range *range, struct ArrowArrayStream *out,

@@ -68,6 +68,7 @@ const lb_format lb_format_avro = {
     .sniff = format_sniff,
     .open = format_open,
     .survey = avro_survey,
+    .extend = avro_extend,
     .scan = avro_scan,
     .take = avro_scan,
     .verify = avro_verify,

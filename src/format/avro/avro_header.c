@@ -145,12 +145,13 @@ typedef struct header_state {
     uint64_t size;
     uint32_t codec; /* place in header_codecs */
     uint8_t sync[AVRO_SYNC_BYTES];
+    uint32_t long_bytes; /* of long bounds (column/array_stats.h), which follow; then the schema */
 } header_state;
 
-lb_status avro_state_put(const avro_header *header, lb_arena *arena, lb_str *out, lb_error *err)
+lb_status avro_state_put(const avro_header *header, lb_str bounds, lb_arena *arena, lb_str *out, lb_error *err)
 {
-    header_state state = { .size = header->size };
-    const size_t size = sizeof state + header->schema.size;
+    header_state state = { .size = header->size, .long_bytes = (uint32_t)bounds.size };
+    const size_t size = sizeof state + bounds.size + header->schema.size;
     char *bytes = lb_arena_alloc(arena, size, 1);
 
     if (bytes == NULL)
@@ -160,24 +161,41 @@ lb_status avro_state_put(const avro_header *header, lb_arena *arena, lb_str *out
     while (header_codecs[state.codec].codec != header->codec)
         state.codec++;
     memcpy(bytes, &state, sizeof state);
-    memcpy(bytes + sizeof state, header->schema.at, header->schema.size);
+    if (bounds.size != 0)
+        memcpy(bytes + sizeof state, bounds.at, bounds.size);
+    memcpy(bytes + sizeof state + bounds.size, header->schema.at, header->schema.size);
     *out = (lb_str){ bytes, size };
     return LB_OK;
+}
+
+static bool header_state_head(lb_str bytes, header_state *state)
+{
+    if (bytes.size < sizeof *state)
+        return false;
+    memcpy(state, bytes.at, sizeof *state);
+    return memcmp(state->mark, header_mark, sizeof header_mark) == 0 && state->codec < LB_COUNT_OF(header_codecs) &&
+           state->long_bytes <= bytes.size - sizeof *state;
 }
 
 void avro_state_get(lb_str bytes, avro_header *out, bool *good)
 {
     header_state state;
 
-    *good = bytes.size >= sizeof state;
+    *good = header_state_head(bytes, &state);
     if (!*good)
         return;
-    memcpy(&state, bytes.at, sizeof state);
-    *good = memcmp(state.mark, header_mark, sizeof header_mark) == 0 && state.codec < LB_COUNT_OF(header_codecs);
-    if (!*good)
-        return;
+    const size_t skip = sizeof state + state.long_bytes;
     *out = (avro_header){ .size = state.size,
                           .codec = header_codecs[state.codec].codec,
-                          .schema = { bytes.at + sizeof state, bytes.size - sizeof state } };
+                          .schema = { bytes.at + skip, bytes.size - skip } };
     memcpy(out->sync, state.sync, sizeof out->sync);
+}
+
+lb_str avro_state_bounds(lb_str bytes)
+{
+    header_state state;
+
+    if (!header_state_head(bytes, &state))
+        return (lb_str){ "", 0 };
+    return (lb_str){ bytes.at + sizeof state, state.long_bytes };
 }

@@ -131,6 +131,7 @@ static lb_status scan_fill(scan *s, lb_error *err)
     uint64_t n = want;
 
     s->append.err = err;
+    lb_growing_expect(&s->append, s->rows_built, want);
     if (s->schema.n_children == 0) /* numbers of rows stand in the heads */
         s->rows_built->length = (int64_t)want;
     else

@@ -7,7 +7,7 @@
 #include "format/portions.h"
 
 #define CHUNK_PIECE ((size_t)256 << 10)
-#define CHUNK_TAIL ((size_t)64 << 10) /* bytes behind a part that are read for its last record, at first */
+#define CHUNK_TAIL ((size_t)16 << 10) /* bytes behind a part that are read for its last record, at first */
 #define CHUNK_GUESS_RECORDS 64
 #define CHUNK_MARK_ROWS 1024
 
@@ -114,13 +114,22 @@ static bool chunk_pass(const survey *s, lb_portion *p, delim_scanner *scan, uint
     return !scan->unfit;
 }
 
+/* Text up to `to`, between two characters, is valid; it is up to *checked. */
+static bool chunk_check(const lb_portion *p, size_t to, size_t *checked)
+{
+    const size_t size = to - *checked, valid = lb_utf8_valid_prefix(lb_portion_data(p) + *checked, size);
+
+    *checked = to;
+    return valid == size;
+}
+
 /* The records that end in the part, read piece by piece while what was read is still near the processor. */
-static bool chunk_walk_inside(const survey *s, lb_portion *p, delim_scanner *scan)
+static bool chunk_walk_inside(const survey *s, lb_portion *p, delim_scanner *scan, size_t *checked)
 {
     for (size_t from = p->from;; from = scan->after) {
         const size_t size = LB_MIN(p->filled, p->size);
         delim_window(scan, lb_portion_data(p), size, false, from);
-        if (!chunk_pass(s, p, scan, UINT64_MAX))
+        if (!chunk_pass(s, p, scan, UINT64_MAX) || !chunk_check(p, scan->after, checked))
             return false;
         if (size == p->size)
             return true;
@@ -162,18 +171,19 @@ static bool chunk_walk(void *user, lb_portion *p)
 {
     const survey *s = user;
     chunk *c = p->own;
+    size_t checked = p->from;
     delim_scanner scan;
 
     c->marks.size = 0;
     delim_scanner_init(&scan, &s->r->dialect, &s->r->cx->budget);
-    bool good = chunk_walk_inside(s, p, &scan);
+    bool good = chunk_walk_inside(s, p, &scan, &checked);
     /* More than one where the part ends within what may be a delimiter: the window was not decided up to there. */
     while (good && lb_portion_pass_breaks(p, scan.after, p->size) != LB_PORTION_UNKNOWN)
         good = chunk_walk_last(s, p, &scan);
     if (good)
         good = chunk_walk_blank(p, &scan);
     delim_scanner_free(&scan);
-    return good && lb_utf8_valid_prefix(lb_portion_data(p) + p->from, p->to - p->from) == p->to - p->from;
+    return good && chunk_check(p, p->to, &checked);
 }
 
 /* ---------------------------------------------------------------- values */

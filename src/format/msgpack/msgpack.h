@@ -21,7 +21,8 @@
 
 /* ---- tokens in a row */
 
-/* The row's bytes are all there, and hold whole objects: reading tokens of them cannot fail. */
+/* Tokens are read of it one by one. That fails at a byte that begins none and where the bytes end inside one; 16 zero bytes
+ * can be read behind them. */
 typedef struct mp_cursor {
     const uint8_t *at, *end;
 } mp_cursor;
@@ -52,10 +53,34 @@ static inline lb_str mp_bytes(const lb_msgpack_token *t)
 /* Is this token an instant (spec.md, "Timestamp extension type")? One whose bytes do not read so is an extension as others. */
 bool mp_stamp(const lb_msgpack_token *t, lb_stamp *out);
 
-/* Text that is UTF-8; other text counts as binary. */
-bool mp_is_text(const lb_msgpack_token *t);
+bool mp_is_utf8(const lb_msgpack_token *t);
+
+/* Text that is UTF-8; other text counts as binary. Most are short, and ASCII. */
+static inline bool mp_is_text(const lb_msgpack_token *t)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    uint64_t eight[2];
+
+    if (t->n > 16)
+        return mp_is_utf8(t);
+    memcpy(eight, t->data, sizeof eight); /* 16 bytes can be read behind the token */
+    if (t->n < 8)
+        return (eight[0] & high & (((uint64_t)1 << 8 * t->n) - 1)) == 0 || mp_is_utf8(t);
+    if (t->n < 16)
+        eight[1] &= ((uint64_t)1 << 8 * (t->n - 8)) - 1;
+    return ((eight[0] | eight[1]) & high) == 0 || mp_is_utf8(t);
+}
 
 /* ---- rows (msgpack_records.c) */
+
+/* Where a row begins: pieces of the file that hold whole rows. */
+#define MP_PIECE_BYTES ((uint64_t)512 << 10) /* at least */
+typedef struct mp_cut {
+    uint64_t byte;
+} mp_cut;
+
+/* `count` rows from `row` on, at the cursor. */
+typedef void (*mp_passed_fn)(void *user, uint64_t row, uint64_t count, mp_cursor c);
 
 typedef struct mp_records {
     lb_context *cx;
@@ -70,8 +95,11 @@ typedef struct mp_records {
     uint64_t left;             /* elements that the array still has; UINT64_MAX: no array */
     bool torn;                 /* the file ends inside row `row`, which begins at `start` */
     uint64_t after;            /* offset behind the last row that was passed or read */
+    lb_buf *cuts;              /* NULL, or gets mp_cut where windows end, far enough from each other */
     lb_tap_fn tap;
     void *tap_user;
+    mp_passed_fn passed; /* NULL, or gets rows that mp_records_pass passed over, while they are in the window */
+    void *passed_user;
 } mp_records;
 
 /* Begin at `offset`, where row `row` begins. `left`: as above. `chunk`: bytes read at a time, 0: 1 MiB. */
@@ -97,6 +125,26 @@ static inline uint64_t mp_records_offset(const mp_records *r, const uint8_t *at)
 static inline mp_cursor mp_records_cursor(const mp_records *r)
 {
     return (mp_cursor){ r->window.data + r->start, r->window.data + r->stop };
+}
+
+/* The bytes that are at hand from the next row on. False: none, or there is no next row. They may end inside it: whoever reads it whole
+ * says so with mp_records_took, and is spared mp_records_next; else that is called. */
+static inline bool mp_records_look(const mp_records *r, mp_cursor *c)
+{
+    if (r->skip.pending != 0 || r->place >= r->window.size || r->left == 0 || r->torn)
+        return false;
+    *c = (mp_cursor){ r->window.data + r->place, r->window.data + r->window.size };
+    return true;
+}
+
+static inline void mp_records_took(mp_records *r, const uint8_t *stop)
+{
+    r->start = r->place;
+    r->place = r->stop = (size_t)(stop - r->window.data);
+    r->after = r->at + r->place;
+    r->row++;
+    if (r->left != UINT64_MAX)
+        r->left--;
 }
 
 /* ---- places of rows that are arrays (msgpack_places.c) */
@@ -166,7 +214,7 @@ static inline size_t mp_hinted_key(const lb_keys *keys, uint64_t k, mp_cursor *c
     const lb_key *hint = &keys->items[keys->hints[k]];
     const char *text = (const char *)c->at + 1;
     const size_t size = *c->at & 0x1F;
-    if (hint->name.size != size || hint->head != lb_text_prefix(text, size) ||
+    if (size >= (size_t)(c->end - c->at) || hint->name.size != size || hint->head != lb_text_prefix(text, size) ||
         (size > 8 && memcmp(hint->name.at + 8, text + 8, size - 8) != 0))
         return LB_NO_KEY;
     c->at += 1 + size;
@@ -195,15 +243,19 @@ typedef struct mp_build {
     const mp_places *places;        /* as in mp_taker */
     const uint8_t *wrong_at;        /* a value that is not of its column's type; NULL: none */
     lb_str unknown;                 /* a key that no column has, unless `at` is NULL */
-    size_t column;                  /* which column that is */
+    const mp_field *top;            /* the field of the rows that was last begun */
+    size_t column;                  /* which column that was, where a row failed */
 } mp_build;
 
 /* Errors: USAGE: a type that MessagePack is not read as. */
 lb_status mp_build_make(mp_build *b, const struct ArrowSchema *schema, lb_growing *rows, mp_field **out, lb_error *err);
 void mp_build_free(mp_build *b);
 
-/* Take in a row. `value`: each column is the row as it stands. False: b->wrong_at, b->unknown or b->append.status say why. */
-bool mp_build_row(mp_build *b, mp_field *rows, bool value, mp_cursor c);
+/* Take in the row at the cursor. `value`: each column is the row as it stands. False: b->wrong_at, b->unknown or b->append.status say why. */
+bool mp_build_row(mp_build *b, mp_field *rows, bool value, mp_cursor *c);
+
+/* As above, of a row whose bytes may not all be there: where that fails, for whatever reason, all is as it was. */
+bool mp_build_try(mp_build *b, mp_field *rows, bool value, mp_cursor *c);
 
 /* ---- the reader */
 

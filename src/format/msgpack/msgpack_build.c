@@ -462,9 +462,21 @@ static bool build_pair(mp_build *b, mp_field *f, mp_cursor *c, uint64_t k, bool 
     }
     if (b->unknown.at != NULL)
         return false;
-    if (top && *field != NULL)
-        b->column = (size_t)(*field - f->children);
+    if (top)
+        b->top = *field;
     return *field == NULL ? mp_pass(c, 1) : build_fields(b, f, *field, c, filled);
+}
+
+/* The field of the next key, which is passed, if that is the k-th one as in the map before, and its only field has no value yet. */
+static inline mp_field *build_hinted(const mp_field *f, uint64_t k, mp_cursor *c)
+{
+    const uint8_t *at = c->at;
+    const size_t number = mp_hinted_key(&f->keys, k, c);
+
+    if (number < f->n_named && f->named[number]->same == NULL && f->named[number]->to->length == f->to->length)
+        return f->named[number];
+    c->at = at;
+    return NULL;
 }
 
 /* All pairs of a map into the fields. The struct itself is left to the caller. */
@@ -475,14 +487,21 @@ static bool build_struct(mp_build *b, mp_field *f, mp_cursor *c, uint64_t n, boo
     size_t filled = 0;
 
     for (uint64_t k = 0; k < n; k++) {
-        const mp_cursor pair = *c;
-        mp_field *field = NULL;
-        if (build_pair(b, f, c, k, top, &field, &filled))
+        const uint8_t *pair = c->at; /* not the cursor: to copy what was just written to in part stalls */
+        mp_field *field = build_hinted(f, k, c);
+        if (field != NULL) { /* by far the most */
+            if (top)
+                b->top = field;
+            filled++;
+            if (build_value(b, field, c))
+                continue;
+        } else if (build_pair(b, f, c, k, top, &field, &filled)) {
             continue;
+        }
         if (field == NULL || !build_was_replaced(b, &begin, n, k))
             return false;
         b->replaced.size = size;
-        *c = pair;
+        c->at = pair;
         for (mp_field *one = field; one != NULL; one = one->same)
             lb_growing_truncate(one->to, f->to->length);
         filled = SIZE_MAX / 2; /* not known: the fields are looked at one by one */
@@ -494,33 +513,49 @@ static bool build_struct(mp_build *b, mp_field *f, mp_cursor *c, uint64_t n, boo
 
 /* ---------------------------------------------------------------- any value */
 
-static bool build_token(mp_build *b, mp_field *f, mp_cursor *c, const lb_msgpack_token *t, const uint8_t *at)
+/* A text that stands in the window, behind which 64 bytes can be read: most are short, and copied in steps of 16 bytes. */
+static inline bool build_bytes(mp_build *b, lb_growing *to, const lb_msgpack_token *t)
+{
+    const int64_t room = to->data.capacity_bytes - to->data.size_bytes;
+
+    if (t->n > 32 || room < 32)
+        return lb_growing_bytes(&b->append, to, t->data, (size_t)t->n);
+    memcpy(to->data.data + to->data.size_bytes, t->data, 16);
+    if (t->n > 16)
+        memcpy(to->data.data + to->data.size_bytes + 16, t->data + 16, 16);
+    to->data.size_bytes += (int64_t)t->n;
+    b->append.bytes += t->n;
+    return lb_append_end(&b->append, to, to->data.size_bytes) && lb_append_valid(&b->append, to);
+}
+
+/* A value that another token than a text's begins, or a text that is none. */
+static bool build_other(mp_build *b, mp_field *f, mp_cursor *c, const lb_msgpack_token *t, const uint8_t *at)
 {
     switch (f->kind) {
     case BUILD_BOOL:
         return t->kind == LB_MSGPACK_BOOL ? lb_growing_bool(&b->append, f->to, t->i != 0) : build_wrong(b, at);
-    case BUILD_INT:
-        return build_int(b, f, t, at);
     case BUILD_UINT:
         return build_uint(b, f, t, at);
-    case BUILD_DOUBLE:
-        return build_double(b, f, t, at);
+    case BUILD_TEXT:
+        c->at = at;
+        return build_text(b, f, c);
     case BUILD_BINARY:
-        return t->kind == LB_MSGPACK_BIN || t->kind == LB_MSGPACK_STR
-                   ? lb_growing_bytes(&b->append, f->to, t->data, (size_t)t->n)
-                   : build_wrong(b, at);
+        return t->kind == LB_MSGPACK_BIN || t->kind == LB_MSGPACK_STR ? build_bytes(b, f->to, t) : build_wrong(b, at);
     case BUILD_EXTENSION:
         if (t->kind == LB_MSGPACK_EXT)
             return build_extension(b, f, t, at);
         return t->kind == LB_MSGPACK_MAP ? build_struct(b, f, c, t->n, false) && lb_growing_struct(&b->append, f->to)
                                          : build_wrong(b, at);
-    case BUILD_STRUCT:
-        return t->kind == LB_MSGPACK_MAP ? build_struct(b, f, c, t->n, false) && lb_growing_struct(&b->append, f->to)
-                                         : build_wrong(b, at);
-    case BUILD_LIST:
-        return t->kind == LB_MSGPACK_ARRAY ? build_list(b, f, c, t->n) : build_wrong(b, at);
     case BUILD_MAP:
         return t->kind == LB_MSGPACK_MAP ? build_map(b, f, c, t->n) : build_wrong(b, at);
+    case BUILD_INSTANT:
+        c->at = at;
+        return build_instant(b, f, c, at);
+    case BUILD_DAYS:
+    case BUILD_CLOCK:
+    case BUILD_DECIMAL:
+        c->at = at;
+        return build_declared(b, f, c, at);
     default:
         return build_wrong(b, at);
     }
@@ -529,20 +564,27 @@ static bool build_token(mp_build *b, mp_field *f, mp_cursor *c, const lb_msgpack
 static bool build_value(mp_build *b, mp_field *f, mp_cursor *c)
 {
     const uint8_t *at = c->at;
-    mp_cursor begin = *c;
     lb_msgpack_token t;
 
     if (!mp_next(c, &t))
         return build_wrong(b, at);
     if (t.kind == LB_MSGPACK_NIL)
         return lb_growing_null(&b->append, f->to);
-    if (f->kind == BUILD_TEXT || (f->kind >= BUILD_DAYS && f->kind <= BUILD_DECIMAL)) {
-        *c = begin;
-        if (f->kind == BUILD_TEXT)
-            return build_text(b, f, c);
-        return f->kind == BUILD_INSTANT ? build_instant(b, f, c, at) : build_declared(b, f, c, at);
+    switch (f->kind) {
+    case BUILD_INT:
+        return build_int(b, f, &t, at);
+    case BUILD_DOUBLE:
+        return build_double(b, f, &t, at);
+    case BUILD_TEXT:
+        return t.kind == LB_MSGPACK_STR && mp_is_text(&t) ? build_bytes(b, f->to, &t) : build_other(b, f, c, &t, at);
+    case BUILD_STRUCT:
+        return t.kind == LB_MSGPACK_MAP ? build_struct(b, f, c, t.n, false) && lb_growing_struct(&b->append, f->to)
+                                        : build_wrong(b, at);
+    case BUILD_LIST:
+        return t.kind == LB_MSGPACK_ARRAY ? build_list(b, f, c, t.n) : build_wrong(b, at);
+    default:
+        return build_other(b, f, c, &t, at);
     }
-    return build_token(b, f, c, &t, at);
 }
 
 /* A row that is an array: its places are the fields of their names. */
@@ -558,43 +600,64 @@ static bool build_places(mp_build *b, mp_field *rows, mp_cursor *c, uint64_t n)
         if (field == NULL && !build_knows(b, name, true))
             return false;
         if (field != NULL)
-            b->column = (size_t)(field - rows->children);
+            b->top = field;
         if (!(field == NULL ? mp_pass(c, 1) : build_fields(b, rows, field, c, &filled)))
             return false;
     }
     return build_missing(b, rows, filled);
 }
 
-static bool build_as_value(mp_build *b, mp_field *rows, mp_cursor c)
+static bool build_as_value(mp_build *b, mp_field *rows, mp_cursor *c)
 {
+    const mp_cursor begin = *c;
+
     for (size_t i = 0; i < rows->n_children; i++) {
-        mp_cursor again = c;
-        b->column = i;
-        if (!build_value(b, &rows->children[i], &again))
+        *c = begin;
+        b->top = &rows->children[i];
+        if (!build_value(b, &rows->children[i], c))
             return false;
     }
-    return true;
+    return rows->n_children != 0 || mp_pass(c, 1);
 }
 
-bool mp_build_row(mp_build *b, mp_field *rows, bool value, mp_cursor c)
+static bool build_row(mp_build *b, mp_field *rows, bool value, mp_cursor *c)
 {
-    const uint8_t *at = c.at;
+    const uint8_t *at = c->at;
     lb_msgpack_token t = { .kind = LB_MSGPACK_NIL };
 
+    if (value)
+        return build_as_value(b, rows, c);
+    if (mp_next(c, &t) && t.kind == LB_MSGPACK_ARRAY && b->places != NULL)
+        return build_places(b, rows, c, t.n);
+    return t.kind == LB_MSGPACK_MAP ? build_struct(b, rows, c, t.n, true) : build_wrong(b, at);
+}
+
+bool mp_build_row(mp_build *b, mp_field *rows, bool value, mp_cursor *c)
+{
     b->wrong_at = NULL;
     b->unknown = (lb_str){ NULL, 0 };
+    b->top = NULL;
     b->column = 0;
-    if (value) {
-        if (!build_as_value(b, rows, c))
-            return false;
-    } else if (mp_next(&c, &t) && t.kind == LB_MSGPACK_ARRAY && b->places != NULL) {
-        if (!build_places(b, rows, &c, t.n))
-            return false;
-    } else if (t.kind != LB_MSGPACK_MAP) {
-        return build_wrong(b, at);
-    } else if (!build_struct(b, rows, &c, t.n, true)) {
-        return false;
+    if (build_row(b, rows, value, c)) {
+        rows->to->length++;
+        return true;
     }
-    rows->to->length++;
-    return true;
+    if (b->top != NULL)
+        b->column = (size_t)(b->top - rows->children);
+    return false;
+}
+
+bool mp_build_try(mp_build *b, mp_field *rows, bool value, mp_cursor *c)
+{
+    const uint64_t bytes = b->append.bytes;
+
+    b->append.err = NULL;
+    if (mp_build_row(b, rows, value, c))
+        return true;
+    b->append.status = LB_OK;
+    b->append.bytes = bytes;
+    b->replaced.size = 0;
+    for (size_t i = 0; i < rows->n_children; i++)
+        lb_growing_truncate(rows->children[i].to, rows->to->length);
+    return false;
 }

@@ -88,6 +88,16 @@ static lb_status records_pass(mp_records *r, uint64_t count, uint64_t *passed, b
     return LB_OK;
 }
 
+static lb_status records_cut(mp_records *r, lb_error *err)
+{
+    const mp_cut cut = { .byte = r->after };
+    const size_t n = r->cuts->size / sizeof cut;
+
+    if (n != 0 && cut.byte - ((const mp_cut *)(const void *)r->cuts->data)[n - 1].byte < MP_PIECE_BYTES)
+        return LB_OK;
+    return lb_buf_append(r->cuts, &cut, sizeof cut, err);
+}
+
 /* The window is used up. *ends: nothing follows. */
 static lb_status records_refill(mp_records *r, bool *ends, lb_error *err)
 {
@@ -112,10 +122,16 @@ lb_status mp_records_pass(mp_records *r, uint64_t count, uint64_t *passed, lb_er
 
     count = LB_MIN(count, r->left);
     for (*passed = 0; *passed < count && !ends;) {
+        const uint64_t row = r->row, from = r->after;
         uint64_t n;
         bool more;
         LB_TRY(records_pass(r, count - *passed, &n, &more, err));
         *passed += n;
+        if (n != 0 && r->passed != NULL)
+            r->passed(r->passed_user, row, n,
+                      (mp_cursor){ r->window.data + (from - r->at), r->window.data + (r->after - r->at) });
+        if (more && r->cuts != NULL)
+            LB_TRY(records_cut(r, err));
         if (more)
             LB_TRY(records_refill(r, &ends, err));
     }

@@ -159,19 +159,40 @@ static lb_status scan_failed(scan *s, lb_error *err)
     return LB_CORRUPT;
 }
 
-/* The next wanted row; *got false at the end of the file. */
-static lb_status scan_row_next(scan *s, bool *got, lb_error *err)
+/* Pass over to the next wanted row; *got false: the file ends before. */
+static lb_status scan_reach(scan *s, bool *got, lb_error *err)
 {
-    uint64_t passed;
+    uint64_t passed = 0;
 
-    if (s->rows != NULL) {
-        const uint64_t between = *s->rows++ - s->records.row;
+    *got = true;
+    if (s->rows == NULL)
+        return LB_OK;
+    const uint64_t between = *s->rows++ - s->records.row;
+    if (between != 0)
         LB_TRY(mp_records_pass(&s->records, between, &passed, err));
-        *got = passed == between;
-        if (!*got)
-            return LB_OK;
+    *got = passed == between;
+    return LB_OK;
+}
+
+/* The next wanted row into the columns; *got false at the end of the file. Mostly it lies in the window as a whole, which building it
+ * shows; else it is passed over first. */
+static lb_status scan_row(scan *s, bool *got, lb_error *err)
+{
+    mp_cursor c;
+
+    LB_TRY(scan_reach(s, got, err));
+    if (!*got)
+        return LB_OK;
+    if (mp_records_look(&s->records, &c) && mp_build_try(&s->build, s->fields, s->value, &c)) {
+        mp_records_took(&s->records, c.at);
+        return LB_OK;
     }
-    return mp_records_next(&s->records, got, err);
+    LB_TRY(mp_records_next(&s->records, got, err));
+    if (!*got)
+        return LB_OK;
+    c = mp_records_cursor(&s->records);
+    s->build.append.err = err;
+    return mp_build_row(&s->build, s->fields, s->value, &c) ? LB_OK : scan_failed(s, err);
 }
 
 static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
@@ -181,16 +202,14 @@ static lb_status scan_fill(scan *s, uint64_t *rows, lb_error *err)
 
     if (s->rows == NULL)
         want = LB_MIN(want, border - row);
-    s->build.append.err = err;
+    lb_growing_expect(&s->build.append, s->columns, want);
     for (*rows = 0; *rows < want && s->build.append.bytes < s->batch_bytes; (*rows)++) {
         bool got;
-        LB_TRY(scan_row_next(s, &got, err));
+        LB_TRY(scan_row(s, &got, err));
         if (!got) {
             s->at_end = true;
             break;
         }
-        if (!mp_build_row(&s->build, s->fields, s->value, mp_records_cursor(&s->records)))
-            return scan_failed(s, err);
     }
     s->left -= *rows;
     return LB_OK;
@@ -244,7 +263,8 @@ static lb_status scan_next(void *state, struct ArrowArray *out, lb_error *err)
         status = lb_growing_finish(&s->build.append, s->columns, &s->schema, out, err);
     else if (status == LB_OK)
         status = scan_check_torn(s, err);
-    lb_growing_reset(&s->build.append, s->columns);
+    if (status != LB_OK || rows == 0)
+        lb_growing_reset(&s->build.append, s->columns);
     if (status != LB_OK)
         lb_fail_path(err, s->r->store->path);
     return status;

@@ -16,6 +16,7 @@ typedef struct survey {
     mp_records records;
     lb_block_builder blocks;
     lb_blocks found; /* what they came to */
+    lb_buf cuts;     /* mp_cut: between blocks and in them, where reading can begin */
     uint64_t rows;
     bool array, sampled;
     uint64_t tap_at, tapped_to; /* the bytes before were given: once, whoever reads them again */
@@ -29,6 +30,14 @@ typedef struct survey {
     size_t n_runs;
     lb_buf *closed;       /* of each run: what its blocks hold */
     pthread_mutex_t lock; /* of the nodes */
+
+    /* With one thread values are taken in as soon as rows were passed over, from the window: those since the last row at which there
+     * could be a state. */
+    lb_arena at_once;
+    mp_taker taker;
+    lb_seen *seen; /* NULL: values are not taken in so */
+    uint64_t seen_row;
+    lb_status seen_status; /* why the nodes are of no use any more */
 } survey;
 
 /* ---------------------------------------------------------------- rows */
@@ -73,6 +82,78 @@ static lb_status survey_block(survey *s, uint64_t offset, uint64_t passed, lb_er
     return lb_block_builder_add(&s->blocks, &block, err);
 }
 
+/* ---------------------------------------------------------------- values at once */
+
+/* A state may be kept at rows that are multiples of this. */
+static uint64_t survey_step(const survey *s)
+{
+    const uint64_t stride = s->options->stride;
+
+    return stride >= SURVEY_STATE_ROWS ? stride : (SURVEY_STATE_ROWS + stride - 1) / stride * stride;
+}
+
+static void survey_drop_part(survey *s)
+{
+    if (s->seen == NULL)
+        return;
+    mp_taker_free(&s->taker);
+    lb_arena_free(&s->at_once);
+    s->seen = NULL;
+}
+
+static bool survey_begin_part(survey *s, uint64_t row)
+{
+    lb_arena_init(&s->at_once, &s->r->cx->budget);
+    mp_taker_init(&s->taker, &s->at_once, &s->r->cx->budget, s->r->text, false);
+    s->taker.places = mp_reader_places(s->r);
+    s->seen_row = row;
+    s->seen = mp_rows_new(&s->at_once, s->options->stats != LB_STATS_OFF, s->taker.places);
+    if (s->seen != NULL)
+        return true;
+    mp_taker_free(&s->taker);
+    lb_arena_free(&s->at_once);
+    return false;
+}
+
+/* What was taken in goes to the nodes. */
+static bool survey_keep_part(survey *s, lb_seen *to, uint64_t row)
+{
+    s->seen_status = lb_seen_merge(to, s->seen, &s->nodes, NULL);
+    survey_drop_part(s);
+    s->known_rows = row;
+    return s->seen_status == LB_OK;
+}
+
+/* Rows that were just passed over. Whatever goes wrong, these and all that follow are left to the second step, and it says what. */
+static void survey_take_now(void *user, uint64_t row, uint64_t count, mp_cursor c)
+{
+    survey *s = user;
+
+    if (s->seen == NULL)
+        return;
+    if (row % survey_step(s) == 0 && row != s->seen_row &&
+        !(survey_keep_part(s, s->before, row) && survey_begin_part(s, row)))
+        return;
+    s->taker.base = s->records.window.data;
+    s->taker.base_offset = s->records.at;
+    for (uint64_t i = 0; i < count; i++)
+        if (!mp_take(&s->taker, s->seen, &c)) {
+            survey_drop_part(s);
+            return;
+        }
+}
+
+static void survey_may_take_now(survey *s)
+{
+    if (s->r->cx->threads <= 1 && !s->array && !s->options->rows_only && s->options->stats != LB_STATS_BLOCKS &&
+        survey_begin_part(s, s->rows)) {
+        s->records.passed = survey_take_now;
+        s->records.passed_user = s;
+    }
+}
+
+/* ---------------------------------------------------------------- all rows */
+
 /* From the records' place to the end. */
 static lb_status survey_rows(survey *s, lb_error *err)
 {
@@ -100,15 +181,18 @@ static lb_status survey_file(survey *s, lb_error *err)
 
     for (bool may_array = true;; may_array = false) {
         mp_records_open(r, s->r->cx, s->r->store, 0, 0, UINT64_MAX, s->options->chunk);
+        r->cuts = &s->cuts;
         r->tap = survey_tap;
         r->tap_user = s;
         s->tap_at = 0;
         LB_TRY(mp_begin_rows(r, s->r, may_array, &s->array, &s->r->places, err));
+        survey_may_take_now(s);
         LB_TRY(survey_rows(s, err));
         if (!s->array || r->torn || s->sampled || r->at + r->place == s->r->store->size)
             return LB_OK;
         mp_records_close(r);
         lb_block_builder_free(&s->blocks);
+        s->cuts.size = 0;
         s->rows = 0;
     }
 }
@@ -120,36 +204,97 @@ static bool survey_has_block_stats(const survey *s)
     return s->options->stats == LB_STATS_BLOCKS && !s->options->rows_only;
 }
 
-static lb_status survey_place_failure(const mp_records *r, lb_status status, lb_error *err)
+/* Rows of a run, read in pieces that hold whole ones: where they end was noted when they were passed over. */
+typedef struct survey_pieces {
+    const survey *s;
+    lb_buf bytes;
+    size_t cut;       /* the next one */
+    uint64_t at, end; /* of the bytes; of the run */
+    uint64_t row;
+    mp_cursor c;
+} survey_pieces;
+
+static size_t survey_cut_behind(const survey *s, uint64_t byte)
+{
+    const mp_cut *cuts = (const mp_cut *)(const void *)s->cuts.data;
+    size_t low = 0, high = s->cuts.size / sizeof *cuts;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (cuts[middle].byte <= byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void pieces_open(survey_pieces *p, const survey *s, uint64_t first, uint64_t last)
+{
+    const lb_blocks *b = &s->found;
+
+    *p = (survey_pieces){ .s = s,
+                          .cut = survey_cut_behind(s, b->first_byte[first]),
+                          .at = b->first_byte[first],
+                          .end = b->first_byte[last] + b->total_byte_size[last],
+                          .row = b->first_row[first] };
+    lb_buf_init(&p->bytes, &s->r->cx->budget);
+}
+
+static lb_status pieces_changed(const survey_pieces *p, lb_error *err)
+{
+    return lb_fail(err, LB_STALE, (lb_where){ -1, (int64_t)p->row, -1 }, "the file changed while it was read");
+}
+
+/* The piece behind the one that was used up. */
+static lb_status pieces_next(survey_pieces *p, lb_error *err)
+{
+    const mp_cut *cuts = (const mp_cut *)(const void *)p->s->cuts.data;
+    const uint64_t from = p->at + p->bytes.size;
+    const bool inside = p->cut < p->s->cuts.size / sizeof *cuts && cuts[p->cut].byte < p->end;
+    const uint64_t stop = inside ? cuts[p->cut++].byte : p->end;
+    size_t got = 0;
+
+    if (from >= stop)
+        return pieces_changed(p, err);
+    LB_TRY(lb_check_cancel(p->s->r->cx, err));
+    const size_t want = (size_t)(stop - from);
+    p->bytes.size = 0;
+    LB_TRY(lb_buf_reserve(&p->bytes, want + LB_TEXT_PADDING, err));
+    LB_TRY(lb_store_read(p->s->r->store, from, p->bytes.data, want, &got, err));
+    if (got != want)
+        return pieces_changed(p, err);
+    memset(p->bytes.data + want, 0, LB_TEXT_PADDING);
+    p->bytes.size = want;
+    p->at = from;
+    p->c = (mp_cursor){ p->bytes.data, p->bytes.data + want };
+    return LB_OK;
+}
+
+static lb_status survey_place_failure(uint64_t row, lb_status status, lb_error *err)
 {
     if (err != NULL && err->code == status && err->row < 0 && !lb_is_callers(status))
-        err->row = (int64_t)r->row - 1;
+        err->row = (int64_t)row;
     return status;
 }
 
 /* One block into `to`. *again: equal keys came, which have to be looked out for. */
-static lb_status survey_take_block(survey *s, mp_records *r, uint64_t count, mp_taker *t, lb_seen *to, bool *again,
+static lb_status survey_take_block(survey_pieces *p, uint64_t count, mp_taker *t, lb_seen *to, bool *again,
                                    lb_error *err)
 {
-    bool got;
-
     t->err = err;
-    for (uint64_t i = 0; i < count; i++) {
-        LB_TRY(mp_records_next(r, &got, err));
-        if (!got)
-            return lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed while it was read");
-        mp_cursor c = mp_records_cursor(r);
-        t->base = r->window.data;
-        t->base_offset = r->at;
-        if (mp_take(t, to, &c))
+    for (uint64_t i = 0; i < count; i++, p->row++) {
+        if (p->c.at == p->c.end) {
+            LB_TRY(pieces_next(p, err));
+            t->base = p->bytes.data;
+            t->base_offset = p->at;
+        }
+        if (mp_take(t, to, &p->c))
             continue;
         *again = t->equal_keys;
         if (*again)
             return LB_OK;
-        if (t->status == LB_OK)
-            return lb_fail(err, LB_INTERNAL, LB_NOWHERE, "row %llu of %s ends before its end",
-                           (unsigned long long)r->row, s->r->store->path);
-        return survey_place_failure(r, t->status, err);
+        return t->status == LB_OK ? pieces_changed(p, err) : survey_place_failure(p->row, t->status, err);
     }
     return LB_OK;
 }
@@ -159,10 +304,9 @@ static lb_status survey_take_run(survey *s, size_t run, mp_taker *t, lb_seen *se
 {
     const lb_blocks *b = &s->found;
     const uint64_t first = s->runs[run];
-    mp_records r;
+    survey_pieces pieces;
 
-    mp_records_open(&r, s->r->cx, s->r->store, b->first_byte[first], b->first_row[first], UINT64_MAX,
-                    s->options->chunk);
+    pieces_open(&pieces, s, first, s->runs[run + 1] - 1);
     lb_status status = LB_OK;
     for (uint64_t i = first; status == LB_OK && !*again && i < s->runs[run + 1]; i++) {
         lb_seen *to = seen;
@@ -172,13 +316,13 @@ static lb_status survey_take_run(survey *s, size_t run, mp_taker *t, lb_seen *se
                 status = lb_arena_fail(t->arena, err);
         }
         if (status == LB_OK)
-            status = survey_take_block(s, &r, b->row_count[i], t, to, again, err);
+            status = survey_take_block(&pieces, b->row_count[i], t, to, again, err);
         if (status == LB_OK && to != seen && !*again)
             status = lb_seen_put(to, &s->closed[run], err);
         if (status == LB_OK && to != seen && !*again)
             status = lb_seen_merge(seen, to, t->arena, err);
     }
-    mp_records_close(&r);
+    lb_buf_free(&pieces.bytes);
     return status;
 }
 
@@ -247,8 +391,7 @@ static lb_status survey_cut(survey *s, lb_error *err)
 /* The row at which the survey could be taken up again: the last one that begins a block and is a multiple of so many. */
 static uint64_t survey_state_at(const survey *s)
 {
-    const uint64_t stride = s->options->stride, rows = s->found.count == 0 ? 0 : s->found.first_row[s->found.count - 1];
-    const uint64_t step = stride >= SURVEY_STATE_ROWS ? stride : (SURVEY_STATE_ROWS + stride - 1) / stride * stride;
+    const uint64_t rows = s->found.count == 0 ? 0 : s->found.first_row[s->found.count - 1], step = survey_step(s);
 
     if (!s->options->keep_state || s->options->stats == LB_STATS_BLOCKS || s->array || s->found.count == 0)
         return UINT64_MAX;
@@ -263,6 +406,11 @@ static lb_status survey_values(survey *s, lb_error *err)
     s->state_row = survey_state_at(s);
     if (s->options->rows_only)
         return LB_OK;
+    if (s->seen != NULL)
+        (void)survey_keep_part(s, s->seen_row < s->state_row && s->state_row != UINT64_MAX ? s->before : s->after,
+                               s->rows);
+    if (s->seen_status != LB_OK)
+        return lb_fail(err, s->seen_status, LB_NOWHERE, "what the columns hold passes the memory limit");
     LB_TRY(survey_cut(s, err));
     return lb_run_jobs(s->r->cx, s->n_runs, survey_run, s, err);
 }
@@ -337,6 +485,7 @@ static lb_status survey_begin(survey *s, lb_reader *r, const lb_survey_options *
     *s = (survey){ .r = r, .options = options, .arena = arena, .state_row = UINT64_MAX };
     lb_arena_init(&s->nodes, &r->cx->budget);
     lb_block_builder_init(&s->blocks, &r->cx->budget);
+    lb_buf_init(&s->cuts, &r->cx->budget);
     pthread_mutex_init(&s->lock, NULL);
     s->before = lb_seen_rows(&s->nodes, bounds);
     return s->before == NULL ? lb_arena_fail(&s->nodes, err) : LB_OK;
@@ -348,6 +497,8 @@ static void survey_free(survey *s)
         lb_buf_free(&s->closed[i]);
     mp_records_close(&s->records);
     lb_block_builder_free(&s->blocks);
+    lb_buf_free(&s->cuts);
+    survey_drop_part(s);
     lb_arena_free(&s->nodes);
     pthread_mutex_destroy(&s->lock);
 }
@@ -403,6 +554,8 @@ static lb_status survey_resume(survey *s, const lb_entry *known, bool *done, lb_
     LB_TRY(survey_copy_blocks(s, b, block, err));
     s->rows = s->known_rows = state.row;
     mp_records_open(&s->records, s->r->cx, s->r->store, b->first_byte[block], state.row, UINT64_MAX, s->options->chunk);
+    s->records.cuts = &s->cuts;
+    survey_may_take_now(s);
     return survey_rows(s, err);
 }
 

@@ -1,5 +1,6 @@
 /* Values as text: tagged JSON, as columns hold it that have no other type, and names of keys. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/datetime.h"
 #include "base/hash.h"
@@ -35,27 +36,26 @@ bool mp_stamp(const lb_msgpack_token *t, lb_stamp *out)
     return out->nanos < 1000000000;
 }
 
-bool mp_is_text(const lb_msgpack_token *t)
+bool mp_is_utf8(const lb_msgpack_token *t)
 {
-    const size_t size = (size_t)t->n;
-    uint64_t eight;
-
-    if (size < 16) { /* most are short, and ASCII */
-        uint64_t any = 0;
-        size_t i = 0;
-        for (; i + 8 <= size; i += 8) {
-            memcpy(&eight, t->data + i, 8);
-            any |= eight;
-        }
-        for (; i < size; i++)
-            any |= t->data[i];
-        if ((any & UINT64_C(0x8080808080808080)) == 0)
-            return true;
-    }
-    return lb_utf8_valid_prefix(t->data, size) == size;
+    return lb_utf8_valid_prefix(t->data, (size_t)t->n) == (size_t)t->n;
 }
 
 /* ---------------------------------------------------------------- tagged */
+
+/* What the maps of a value are, found in one walk when the first of them is met: each asked anew would pass over what lies in it, which
+ * takes the square of their depth. */
+typedef struct text_maps {
+    bool known;
+    size_t next;              /* the note to be looked at first: maps are met in their order */
+    lb_buf notes, list, bits; /* text_note; keys of the maps that are open; see mp_find_replaced */
+} text_maps;
+
+typedef struct text_note {
+    const uint8_t *at; /* the first key */
+    size_t bits;       /* where those of its pairs that are replaced begin; SIZE_MAX: none is */
+    bool pairs;        /* some key is no text: it is a list of pairs */
+} text_note;
 
 /* One text under way: the first failure is kept. */
 typedef struct text_job {
@@ -63,6 +63,7 @@ typedef struct text_job {
     lb_buf *out;
     lb_status *status;
     lb_error *err;
+    text_maps *maps;
 } text_job;
 
 static bool text_good(const text_job *j, lb_status status)
@@ -130,15 +131,127 @@ static bool text_array(const text_job *j, uint64_t n, unsigned depth)
     return good && text_put_str(j, "]");
 }
 
-/* Are all keys text? Else the map is a list of pairs. */
-static bool text_has_text_keys(mp_cursor c, uint64_t n)
+/* An array or map whose items are being walked over. */
+typedef struct text_frame {
+    uint64_t left;  /* items; of a map keys and values */
+    uint64_t count; /* pairs */
+    bool map;
+    size_t note, keys; /* its note; where its keys begin in the list */
+} text_frame;
+
+typedef struct text_walk {
+    const text_job *j;
+    mp_cursor c;
+    size_t depth;
+    text_frame frames[MP_TEXT_DEPTH + 1];
+} text_walk;
+
+static text_note *walk_note(const text_walk *w, const text_frame *f)
 {
+    return (text_note *)(void *)w->j->maps->notes.data + f->note;
+}
+
+/* Go into an array or map. What lies too deep to become text is passed over. */
+static bool walk_open(text_walk *w, bool map, uint64_t n)
+{
+    text_maps *m = w->j->maps;
+    const text_note note = { .at = w->c.at, .bits = SIZE_MAX };
+
+    if (w->depth > MP_TEXT_DEPTH)
+        return mp_pass(&w->c, map ? 2 * n : n);
+    w->frames[w->depth++] = (text_frame){
+        .left = map ? 2 * n : n, .count = n, .map = map, .note = m->notes.size / sizeof note, .keys = m->list.size
+    };
+    return !map || text_good(w->j, lb_buf_append(&m->notes, &note, sizeof note, w->j->err));
+}
+
+static bool walk_close(text_walk *w)
+{
+    const text_frame *f = &w->frames[--w->depth];
+    text_maps *m = w->j->maps;
+    const size_t size = m->bits.size;
+    bool any = false;
+
+    m->list.size = f->keys;
+    if (!f->map || f->count < 2 || walk_note(w, f)->pairs)
+        return true;
+    if (!lb_keys_replaced((lb_key_seen *)(void *)(m->list.data + f->keys), (size_t)f->count, &m->bits, &any))
+        return text_good(w->j, lb_fail_nomem(w->j->err));
+    if (any)
+        walk_note(w, f)->bits = size;
+    else
+        m->bits.size = size;
+    return true;
+}
+
+static bool walk_key(text_walk *w, const text_frame *f, const lb_msgpack_token *t)
+{
+    text_maps *m = w->j->maps;
+    text_note *note = walk_note(w, f);
+    const lb_str name = mp_bytes(t);
+
+    if (note->pairs)
+        return true;
+    if (t->kind != LB_MSGPACK_STR || !mp_is_text(t)) {
+        note->pairs = true;
+        m->list.size = f->keys;
+        return true;
+    }
+    const lb_key_seen seen = { lb_xxh3_64(name.at, name.size), (size_t)(f->count - 1 - f->left / 2) };
+    return text_good(w->j, lb_buf_append(&m->list, &seen, sizeof seen, w->j->err));
+}
+
+static bool walk_token(text_walk *w)
+{
+    text_frame *f = &w->frames[w->depth - 1];
     lb_msgpack_token t;
 
-    for (uint64_t i = 0; i < n; i++)
-        if (!mp_next(&c, &t) || t.kind != LB_MSGPACK_STR || !mp_is_text(&t) || !mp_pass(&c, 1))
-            return false;
-    return true;
+    if (!mp_next(&w->c, &t))
+        return text_good(w->j, lb_fail(w->j->err, LB_INTERNAL, LB_NOWHERE, "a value ends before its end"));
+    f->left--;
+    if (f->map && f->left % 2 == 1 && !walk_key(w, f, &t))
+        return false;
+    return (t.kind != LB_MSGPACK_ARRAY && t.kind != LB_MSGPACK_MAP) || walk_open(w, t.kind == LB_MSGPACK_MAP, t.n);
+}
+
+/* Note the map of `n` pairs at the cursor, and all in it. */
+static bool text_note_maps(const text_job *j, uint64_t n)
+{
+    text_walk *w = malloc(sizeof *w);
+    bool good;
+
+    if (w == NULL)
+        return text_good(j, lb_fail_nomem(j->err));
+    w->j = j;
+    w->c = *j->c;
+    w->depth = 0;
+    j->maps->notes.size = j->maps->list.size = j->maps->bits.size = j->maps->next = 0;
+    good = walk_open(w, true, n);
+    while (good && w->depth != 0)
+        good = w->frames[w->depth - 1].left == 0 ? walk_close(w) : walk_token(w);
+    free(w);
+    j->maps->known = good;
+    return good;
+}
+
+/* The note of the map whose first key is at the cursor. */
+static const text_note *text_find_note(const text_job *j, uint64_t n)
+{
+    text_maps *m = j->maps;
+    const size_t count = m->notes.size / sizeof(text_note);
+    const text_note *notes = (const text_note *)(const void *)m->notes.data;
+
+    while (m->known && m->next < count && notes[m->next].at < j->c->at)
+        m->next++;
+    if (m->known && m->next < count) {
+        if (notes[m->next].at == j->c->at)
+            return &notes[m->next++];
+    }
+    /* The first map of the value, or one behind those that were noted. */
+    if (!text_note_maps(j, n))
+        return NULL;
+    m->next = 1;
+    return (const text_note *)(const void *)m->notes.data;
 }
 
 static bool text_pairs(const text_job *j, uint64_t n, unsigned depth)
@@ -151,13 +264,13 @@ static bool text_pairs(const text_job *j, uint64_t n, unsigned depth)
     return good && text_put_str(j, "]}");
 }
 
-static bool text_object(const text_job *j, uint64_t n, unsigned depth, const lb_buf *bits)
+static bool text_object(const text_job *j, uint64_t n, unsigned depth, size_t bits)
 {
     const char *before = "";
     bool good = text_put_str(j, "{");
 
     for (uint64_t i = 0; good && i < n; i++) {
-        if (mp_is_replaced(bits, 0, i)) {
+        if (mp_is_replaced(&j->maps->bits, bits, i)) {
             good = mp_pass(j->c, 2);
             continue;
         }
@@ -169,20 +282,11 @@ static bool text_object(const text_job *j, uint64_t n, unsigned depth, const lb_
 
 static bool text_map(const text_job *j, uint64_t n, unsigned depth)
 {
-    lb_buf list, key, bits;
-    bool any;
+    const text_note *note = text_find_note(j, n);
 
-    if (!text_has_text_keys(*j->c, n))
-        return text_pairs(j, n, depth);
-    lb_buf_init(&list, j->out->budget);
-    lb_buf_init(&key, j->out->budget);
-    lb_buf_init(&bits, j->out->budget);
-    const bool good =
-        mp_find_replaced(*j->c, n, &list, &key, &bits, &any, j->status, j->err) && text_object(j, n, depth, &bits);
-    lb_buf_free(&list);
-    lb_buf_free(&key);
-    lb_buf_free(&bits);
-    return good;
+    if (note == NULL)
+        return false;
+    return note->pairs ? text_pairs(j, n, depth) : text_object(j, n, depth, note->bits);
 }
 
 static bool text_value(const text_job *j, unsigned depth)
@@ -222,7 +326,16 @@ static bool text_value(const text_job *j, unsigned depth)
 
 bool mp_tagged(mp_cursor *c, lb_buf *out, lb_status *status, lb_error *err)
 {
-    return text_value(&(text_job){ c, out, status, err }, 0);
+    text_maps maps = { .known = false };
+
+    lb_buf_init(&maps.notes, out->budget);
+    lb_buf_init(&maps.list, out->budget);
+    lb_buf_init(&maps.bits, out->budget);
+    const bool good = text_value(&(text_job){ c, out, status, err, &maps }, 0);
+    lb_buf_free(&maps.notes);
+    lb_buf_free(&maps.list);
+    lb_buf_free(&maps.bits);
+    return good;
 }
 
 /* ---------------------------------------------------------------- as it stands */
@@ -245,7 +358,7 @@ static bool text_instant(const text_job *j, lb_stamp v)
 
 bool mp_plain(mp_cursor *c, lb_buf *out, lb_status *status, lb_error *err)
 {
-    const text_job j = { c, out, status, err };
+    const text_job j = { c, out, status, err, NULL };
     mp_cursor again = *c;
     lb_msgpack_token t;
     lb_stamp v;

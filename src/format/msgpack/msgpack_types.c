@@ -65,15 +65,15 @@ static bool take_array(mp_taker *t, lb_seen *n, mp_cursor *c, uint64_t count, un
 }
 
 /* Which pairs count, the cursor being at the first of them: see mp_is_replaced. */
-static bool take_replaced(mp_taker *t, const mp_cursor *c, uint64_t count, bool needed, size_t *from)
+static bool take_replaced(mp_taker *t, mp_cursor c, uint64_t count, size_t *from)
 {
     const size_t size = t->replaced.size;
     bool any;
 
     *from = SIZE_MAX;
-    if (!needed || count < 2)
+    if (count < 2)
         return true;
-    if (!mp_find_replaced(*c, count, &t->list, &t->key, &t->replaced, &any, &t->status, t->err))
+    if (!mp_find_replaced(c, count, &t->list, &t->key, &t->replaced, &any, &t->status, t->err))
         return false;
     if (any)
         *from = size;
@@ -88,7 +88,7 @@ static bool take_map(mp_taker *t, lb_seen *n, mp_cursor *c, uint64_t count, unsi
     const size_t size = t->replaced.size;
     size_t from;
 
-    if (take_fails(t, lb_seen_items(n, t->arena, t->err)) || !take_replaced(t, c, count, true, &from))
+    if (take_fails(t, lb_seen_items(n, t->arena, t->err)) || !take_replaced(t, *c, count, &from))
         return false;
     for (uint64_t i = 0; i < count; i++) {
         if (!mp_pass(c, 1))
@@ -104,11 +104,6 @@ static lb_seen_member *take_new_member(mp_taker *t, lb_seen *n, uint64_t k, lb_s
 {
     const uint64_t offset = t->base_offset + (uint64_t)(at - t->base);
 
-    if (name.size != 0 && memchr(name.at, 0, name.size) != NULL) {
-        (void)take_fails(t, lb_fail(t->err, LB_UNSUPPORTED, LB_AT(offset),
-                                    "a key holds the character NUL, which no name of a column can have"));
-        return NULL;
-    }
     lb_seen_member *made = lb_seen_add_member(n, t->arena, name, offset);
     if (made == NULL) {
         (void)take_fails(t, lb_arena_fail(t->arena, t->err));
@@ -137,10 +132,10 @@ static lb_seen_member *take_member(mp_taker *t, lb_seen *n, uint64_t k, mp_curso
 }
 
 /* What becomes a map on the way: its pairs before `k` are in. */
-static bool take_rest_of_map(mp_taker *t, lb_seen *n, mp_cursor *c, const mp_cursor *begin, uint64_t k, uint64_t count,
+static bool take_rest_of_map(mp_taker *t, lb_seen *n, mp_cursor *c, const uint8_t *begin, uint64_t k, uint64_t count,
                              size_t from, unsigned depth)
 {
-    if (!t->careful && !take_replaced(t, begin, count, true, &from))
+    if (!t->careful && !take_replaced(t, (mp_cursor){ begin, c->end }, count, &from))
         return false;
     if (!t->careful && from != SIZE_MAX) {
         t->equal_keys = true;
@@ -161,10 +156,10 @@ static bool take_struct(mp_taker *t, lb_seen *n, mp_cursor *c, uint64_t count, u
 {
     const uint64_t object = ++t->object;
     const size_t size = t->replaced.size;
-    const mp_cursor begin = *c;
-    size_t from;
+    const uint8_t *begin = c->at; /* not the cursor: to copy what was just written to in part stalls */
+    size_t from = SIZE_MAX;
 
-    if (!take_replaced(t, c, count, t->careful, &from))
+    if (t->careful && !take_replaced(t, *c, count, &from))
         return false;
     for (uint64_t k = 0; k < count; k++) {
         lb_seen_member *m = take_member(t, n, k, c);
@@ -184,7 +179,7 @@ static bool take_struct(mp_taker *t, lb_seen *n, mp_cursor *c, uint64_t count, u
             return false;
         if (n->keys.count > n->most_keys)
             return !take_fails(t, lb_seen_become_map(n, t->arena, t->err)) &&
-                   take_rest_of_map(t, n, c, &begin, k + 1, count, from, depth);
+                   take_rest_of_map(t, n, c, begin, k + 1, count, from, depth);
     }
     t->replaced.size = size;
     return true;
@@ -305,10 +300,12 @@ static bool take_places(mp_taker *t, lb_seen *n, mp_cursor *c, uint64_t count)
 
 bool mp_take(mp_taker *t, lb_seen *n, mp_cursor *c)
 {
-    mp_cursor again = *c;
     lb_msgpack_token v;
 
-    if (t->places == NULL || !mp_next(&again, &v) || v.kind != LB_MSGPACK_ARRAY)
+    if (t->places == NULL)
+        return take_value(t, n, c, 0);
+    mp_cursor again = *c;
+    if (!mp_next(&again, &v) || v.kind != LB_MSGPACK_ARRAY)
         return take_value(t, n, c, 0);
     *c = again;
     return take_places(t, n, c, v.n);

@@ -87,9 +87,22 @@ xl_shows xl_shows_of_builtin(uint32_t id);
 
 typedef struct xl_strings xl_strings;
 
-/* Texts are read when they are asked for, up to the one asked for; some are kept, the others read again. */
+/* How many there are, and where each group of so many begins in the XML. */
+#define XL_STRINGS_GROUP 128
+typedef struct xl_string_list {
+    uint64_t count;
+    const uint8_t *offsets; /* 8 bytes for each group, little endian, at any address; lent */
+} xl_string_list;
+
+/* Texts are read when they are asked for: up to the one asked for, or, where a list is known, the group that it is of. Some are kept, the
+ * others read again. */
 lb_status xl_strings_new(xl_package *p, xl_strings **out, lb_error *err);
 void xl_strings_free(xl_strings *s); /* NULL is fine */
+/* Before the first text is asked for: a list that was made before, which must outlive the strings, and the restart points that belong to it. */
+lb_status xl_strings_know(xl_strings *s, const xl_string_list *list, const lb_access_points *points, lb_error *err);
+/* Make the list, and know it; *count 0: it is not worth while, or the strings do not read to their end. The part's view notes its restart points. */
+lb_status xl_strings_list(xl_strings *s, lb_buf *offsets, uint64_t *count, lb_error *err);
+const xl_part *xl_strings_part(const xl_strings *s); /* NULL: there is none */
 /* Append a text. Thread-safe. Errors: CORRUPT (there is none of that number) … */
 lb_status xl_strings_get(xl_strings *s, uint64_t number, lb_buf *out, lb_error *err);
 
@@ -183,7 +196,7 @@ extern const char *const xl_type_words[XL_C_TYPES];
 
 /* ---- the reader */
 
-/* Column `open_state`: where rows begin, at the first row of each block or closer, for blocks may be of many rows. */
+/* Where rows begin, at the first row of each block or closer, for blocks may be of many rows. */
 #define XL_SPACING_MOST 1024
 typedef struct xl_place {
     uint64_t offset; /* of a `<row` in the sheet's XML */
@@ -201,6 +214,8 @@ typedef struct xl_table {
     size_t n_places;
     xl_place *places;
     const lb_blocks *blocks;
+    xl_string_list strings;
+    lb_str names; /* of all sheets: of each four bytes that tell its size, and the name */
 } xl_table;
 
 struct lb_reader {
@@ -222,8 +237,14 @@ lb_status xl_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
 lb_status xl_scan_table(lb_reader *r, const xl_table *table, const lb_range *range, struct ArrowArrayStream *out,
                         lb_error *err);
 
+/* Column `open_state`: what a table needs to be read without a pass over the sheet (xlsx_state.c). */
 lb_status xl_state_put(const xl_table *table, lb_buf *out, lb_error *err);
-/* Errors: STALE: no state of this version. */
+/* `out` lends from `known`. Errors: STALE: no state of this version. */
 lb_status xl_state_get(const lb_entry *known, lb_arena *arena, xl_table *out, lb_error *err);
+/* As lb_format.sheet_of. */
+int64_t xl_state_sheet_of(const lb_entry *known, const char *asked);
+
+/* Number of the sheet that is asked for among `n` names: by name, or by number from 0; -1: there is none. */
+int64_t xl_sheet_of(const lb_str *names, size_t n, const char *asked);
 
 #endif

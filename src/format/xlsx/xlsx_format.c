@@ -1,8 +1,7 @@
-/* The handler: how a workbook is recognised and opened, and what a map keeps of it. */
+/* The handler: how a workbook is recognised and opened. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/number.h"
 #include "column/ipc.h"
 #include "format/access_points.h"
 #include "format/xlsx/xlsx.h"
@@ -46,15 +45,14 @@ static lb_status format_no_sheet(const lb_reader *r, const char *asked, lb_error
 /* By name, or by number among all sheets, from 0. */
 static lb_status format_named_sheet(lb_reader *r, const char *asked, lb_error *err)
 {
-    const xl_package *p = &r->package;
-    uint64_t number;
+    lb_str *names = lb_arena_alloc(&r->arena, r->package.n_sheets, sizeof *names);
 
-    for (size_t i = 0; i < p->n_sheets; i++)
-        if (lb_str_is(p->sheets[i].name, asked)) {
-            r->sheet_number = (uint32_t)i;
-            return LB_OK;
-        }
-    if (!lb_parse_uint64(asked, strlen(asked), &number) || number >= p->n_sheets)
+    if (names == NULL)
+        return lb_arena_fail(&r->arena, err);
+    for (size_t i = 0; i < r->package.n_sheets; i++)
+        names[i] = r->package.sheets[i].name;
+    const int64_t number = xl_sheet_of(names, r->package.n_sheets, asked);
+    if (number < 0)
         return format_no_sheet(r, asked, err);
     r->sheet_number = (uint32_t)number;
     return LB_OK;
@@ -102,6 +100,7 @@ static lb_status format_known(lb_reader *r, lb_error *err)
     if (known == NULL || known->arrow_schema.size == 0)
         return LB_OK;
     LB_TRY(xl_state_get(known, &r->arena, &r->table, err));
+    LB_TRY(xl_strings_know(r->strings, &r->table.strings, &known->access_points, err));
     LB_TRY(lb_ipc_decode_schema(known->arrow_schema.at, known->arrow_schema.size, &r->table.schema, err));
     if (r->sheet.view == r->sheet.packed || known->access_points.count == 0)
         return LB_OK;
@@ -112,8 +111,8 @@ static lb_status format_setup(lb_reader *r, lb_error *err)
 {
     LB_TRY(xl_package_open(r->cx, r->store, &r->package, err));
     LB_TRY(format_sheet(r, err));
-    LB_TRY(format_known(r, err));
-    return xl_strings_new(&r->package, &r->strings, err);
+    LB_TRY(xl_strings_new(&r->package, &r->strings, err));
+    return format_known(r, err);
 }
 
 static void format_close(lb_reader *r)
@@ -149,60 +148,6 @@ static lb_status format_open(const lb_format *format, lb_context *cx, lb_store *
     else
         format_close(r);
     return status;
-}
-
-/* ---------------------------------------------------------------- what a map keeps */
-
-/* Column `open_state`: this, and behind it the places. */
-typedef struct format_state {
-    char mark[8];
-    uint32_t header_row, first_row, first_column, spacing;
-    uint64_t n_rows, n_places;
-} format_state;
-
-static const char format_mark[8] = { 'X', 'L', 'S', 'X', 'v', '0', '0', '1' };
-
-lb_status xl_state_put(const xl_table *t, lb_buf *out, lb_error *err)
-{
-    format_state state = { .header_row = t->header_row,
-                           .first_row = t->first_row,
-                           .first_column = t->first_column,
-                           .spacing = (uint32_t)t->spacing,
-                           .n_rows = t->n_rows,
-                           .n_places = t->n_places };
-
-    memcpy(state.mark, format_mark, sizeof format_mark);
-    LB_TRY(lb_buf_append(out, &state, sizeof state, err));
-    return lb_buf_append(out, t->places, t->n_places * sizeof *t->places, err);
-}
-
-static bool format_state_holds(const format_state *s, const lb_entry *known)
-{
-    return memcmp(s->mark, format_mark, sizeof format_mark) == 0 && s->first_row >= 1 &&
-           s->first_column < XL_COLUMNS_MOST && s->n_rows == known->total_rows && s->n_rows <= XL_ROWS_MOST &&
-           s->spacing != 0 && s->n_places == (s->n_rows + s->spacing - 1) / s->spacing &&
-           s->n_places == (known->open_state.size - sizeof *s) / sizeof(xl_place);
-}
-
-lb_status xl_state_get(const lb_entry *known, lb_arena *arena, xl_table *out, lb_error *err)
-{
-    format_state s;
-
-    if (known->open_state.size < sizeof s)
-        return lb_fail(err, LB_STALE, LB_NOWHERE, "the map does not tell where the sheet's rows are");
-    memcpy(&s, known->open_state.at, sizeof s);
-    if (!format_state_holds(&s, known))
-        return lb_fail(err, LB_STALE, LB_NOWHERE, "the map does not tell where the sheet's rows are");
-    size_t size = (size_t)s.n_places * sizeof(xl_place);
-    *out = (xl_table){ .header_row = s.header_row,
-                       .first_row = s.first_row,
-                       .first_column = s.first_column,
-                       .spacing = s.spacing,
-                       .n_rows = s.n_rows,
-                       .n_places = (size_t)s.n_places,
-                       .places = lb_arena_dup(arena, known->open_state.at + sizeof s, size),
-                       .blocks = &known->blocks };
-    return out->places == NULL ? lb_arena_fail(arena, err) : LB_OK;
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -292,5 +237,6 @@ const lb_format lb_format_xlsx = {
     .take = format_scan,
     .verify = format_verify,
     .adapt = format_adapt,
+    .sheet_of = xl_state_sheet_of,
     .close = format_close,
 };

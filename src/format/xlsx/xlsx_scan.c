@@ -5,7 +5,7 @@
 #include "format/xlsx/xlsx.h"
 
 #define SCAN_BATCH_ROWS LB_RUN_ROWS
-#define SCAN_BATCH_CELLS ((size_t)4 << 20) /* columns of only nulls do not count */
+#define SCAN_BATCH_CELLS ((size_t)1 << 19) /* some 16 MiB; columns of only nulls do not count */
 #define SCAN_BATCH_BYTES ((uint64_t)32 << 20)
 #define SCAN_BATCH_PART 8 /* of the memory limit */
 #define SCAN_DAY_MS INT64_C(86400000)

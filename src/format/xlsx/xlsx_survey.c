@@ -27,7 +27,7 @@ typedef struct survey {
     bool settled; /* the header's row is known */
     uint32_t header_row, first_row, last_row;
     uint64_t next_place; /* row of the sheet that has the next one */
-    lb_buf places;
+    lb_buf places, string_offsets, names;
     xl_table table;
     lb_entry *out;
 } survey;
@@ -199,8 +199,11 @@ static lb_status survey_field(survey *s, const survey_column *c, lb_str name, st
 static lb_status survey_fields(survey *s, survey_names *names, lb_error *err)
 {
     size_t n = (size_t)s->table.schema.n_children;
-    const survey_column *columns = n == 0 ? NULL : s->columns + s->table.first_column;
     lb_str name;
+
+    if (s->columns == NULL)
+        return LB_OK;
+    const survey_column *columns = s->columns + s->table.first_column;
 
     /* What the sheet itself calls a column, no made-up name may take. */
     for (size_t i = 0; i < n; i++)
@@ -461,6 +464,44 @@ static void survey_next_row(void *user, uint64_t at, uint64_t *row, uint64_t *by
     *byte = there ? t->places[w->place].offset : at;
 }
 
+static void survey_behind(void *user, uint64_t at, uint64_t *row, uint64_t *byte)
+{
+    const xl_table *t = user;
+
+    *row = t->n_rows;
+    *byte = at;
+}
+
+/* Where shared strings begin, and where decompressing them can. */
+static lb_status survey_strings(survey *s, lb_error *err)
+{
+    const xl_part *part = xl_strings_part(s->r->strings);
+    lb_access_points points = { .count = 0 };
+    uint64_t count;
+
+    if (!s->options->keep_state) /* it is no map that is made */
+        return LB_OK;
+    LB_TRY(xl_strings_list(s->r->strings, &s->string_offsets, &count, err));
+    s->table.strings = (xl_string_list){ count, s->string_offsets.data };
+    if (count == 0 || part->view == part->packed)
+        return LB_OK;
+    LB_TRY(lb_points_keep(part->view, lb_container_deflate.point_kind, part->member, part->content_at, survey_behind,
+                          &s->table, s->arena, &points, err));
+    return lb_points_join(&s->out->access_points, &points, s->arena, err);
+}
+
+static lb_status survey_names_of_sheets(survey *s, lb_error *err)
+{
+    for (size_t i = 0; i < s->r->package.n_sheets; i++) {
+        const lb_str name = s->r->package.sheets[i].name;
+        const uint32_t size = (uint32_t)LB_MIN(name.size, (size_t)UINT32_MAX);
+        LB_TRY(lb_buf_append(&s->names, &size, sizeof size, err));
+        LB_TRY(lb_buf_append(&s->names, name.at, size, err));
+    }
+    s->table.names = (lb_str){ (const char *)s->names.data, s->names.size };
+    return LB_OK;
+}
+
 static lb_status survey_result(survey *s, lb_error *err)
 {
     const xl_part *sheet = &s->r->sheet;
@@ -483,6 +524,8 @@ static lb_status survey_result(survey *s, lb_error *err)
     if (sheet->view != sheet->packed)
         LB_TRY(lb_points_keep(sheet->view, lb_container_deflate.point_kind, sheet->member, sheet->content_at,
                               survey_next_row, &walk, s->arena, &s->out->access_points, err));
+    LB_TRY(survey_strings(s, err));
+    LB_TRY(survey_names_of_sheets(s, err));
     LB_TRY(survey_stats_of(s, err));
     return survey_keep_bytes(s, err);
 }
@@ -499,6 +542,8 @@ lb_status xl_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
                  .out = out };
 
     lb_buf_init(&s.places, &r->cx->budget);
+    lb_buf_init(&s.string_offsets, &r->cx->budget);
+    lb_buf_init(&s.names, &r->cx->budget);
     lb_status status = survey_rows(&s, err);
     if (status == LB_OK && !s.settled)
         survey_settle(&s);
@@ -508,6 +553,8 @@ lb_status xl_survey(lb_reader *r, const lb_survey_options *options, lb_arena *ar
     if (s.table.schema.release != NULL)
         s.table.schema.release(&s.table.schema);
     lb_buf_free(&s.places);
+    lb_buf_free(&s.string_offsets);
+    lb_buf_free(&s.names);
     free(s.columns);
     return status;
 }

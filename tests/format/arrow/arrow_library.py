@@ -19,7 +19,7 @@ class ContextOptions(ctypes.Structure):
 
 class OpenOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("read", ctypes.c_void_p), ("format", ctypes.c_char_p),
-                ("no_map", ctypes.c_bool), ("schema", ctypes.c_int)]
+                ("no_map", ctypes.c_bool), ("memory_map", ctypes.c_bool), ("schema", ctypes.c_int)]
 
 
 class Slice(ctypes.Structure):
@@ -58,14 +58,15 @@ class Library:
         if getattr(self.lib, name)(*args, ctypes.byref(err)) != 0:
             raise Failed(err)
 
-    def open(self, path, mapped=False, format=None):
-        return Table(self, path, mapped, format)
+    def open(self, path, mapped=False, format=None, memory_map=False):
+        return Table(self, path, mapped, format, memory_map)
 
 
 class Table:
-    def __init__(self, library, path, mapped, format):
+    def __init__(self, library, path, mapped, format, memory_map=False):
         self.library, self.handle = library, ctypes.c_void_p()
-        how = OpenOptions(struct_size=ctypes.sizeof(OpenOptions), no_map=not mapped, format=format and format.encode())
+        how = OpenOptions(struct_size=ctypes.sizeof(OpenOptions), no_map=not mapped, format=format and format.encode(),
+                          memory_map=memory_map)
         library.call("lb_open", library.context, os.fspath(path).encode(), ctypes.byref(how), ctypes.byref(self.handle))
 
     def __enter__(self):

@@ -16,12 +16,13 @@ LIBRARY = Library()
 
 
 def check(r, path, want):
-    with LIBRARY.open(path) as table:
-        for offset, limit in some_ranges(r, want.num_rows):
-            got, part = table.rows(offset, limit), want.slice(offset, limit)
-            got.validate(full=True)
-            for name in want.column_names:
-                assert got.column(name).equals(part.column(name)), "%s\nis not %s" % (got.column(name), part.column(name))
+    for memory_map in False, True:
+        with LIBRARY.open(path, memory_map=memory_map) as table:
+            for offset, limit in some_ranges(r, want.num_rows):
+                got, part = table.rows(offset, limit), want.slice(offset, limit)
+                got.validate(full=True)
+                for name in want.column_names:
+                    assert got.column(name).equals(part.column(name)), "%s\nis not %s" % (got.column(name), part.column(name))
 
 
 def put(r, tmp_path, writer, encoded):
@@ -125,9 +126,10 @@ def stream_of(column, **how):
 
 def refused(tmp_path, raw, match, name="a.arrows"):
     (tmp_path / name).write_bytes(raw)
-    with pytest.raises(Exception, match=match):
-        with LIBRARY.open(tmp_path / name) as table:
-            table.rows()
+    for memory_map in False, True:
+        with pytest.raises(Exception, match=match):
+            with LIBRARY.open(tmp_path / name, memory_map=memory_map) as table:
+                table.rows()
 
 
 class Wrong:

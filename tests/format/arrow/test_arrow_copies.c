@@ -1,5 +1,6 @@
 /* What a slice of an uncompressed Arrow file reads, and that it hands out the very bytes that were read: a store writes down
- * where each read went, and every buffer of the result must lie in one of those places. */
+ * where each read went, and every buffer of the result must lie in one of those places. Of a mapped file every buffer must
+ * lie in the mapping, nothing is counted against the memory limit, and the mapping lives as long as a batch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "column/ipc.h"
 #include "column/stream.h"
@@ -271,12 +273,179 @@ static void other_columns_are_not_read(void **state)
     assert_true(o->store->store.bytes_read <= head + ROWS * 8 + ROWS / 8 + 64);
 }
 
+/* ---------------------------------------------------------------- mapped */
+
+typedef struct mapped {
+    char path[64];
+    lb_context *cx;
+    lb_arena arena;
+    lb_entry entry;
+    lb_store *store;
+    lb_reader *reader;
+} mapped;
+
+/* The same rows on the disk, as a file or a stream. */
+static mapped *map_file(bool as_stream)
+{
+    const lb_survey_options options = { .stride = 1, .stats = LB_STATS_OFF, .keep_state = true };
+    const lb_format *f = as_stream ? &lb_format_arrow_stream : &lb_format_arrow;
+    mapped *m = calloc(1, sizeof *m);
+    lb_reader *first;
+    lb_buf bytes;
+
+    lb_buf_init(&bytes, NULL);
+    write_file(&bytes);
+    (void)snprintf(m->path, sizeof m->path, "test_arrow_copies.%d", (int)getpid());
+    FILE *out = fopen(m->path, "wb");
+    assert_non_null(out);
+    /* A stream is what stands between the first eight bytes of a file and its end. */
+    const size_t skip = as_stream ? 8 : 0;
+    assert_int_equal(fwrite(bytes.data + skip, 1, bytes.size - skip, out), bytes.size - skip);
+    assert_int_equal(fclose(out), 0);
+    lb_buf_free(&bytes);
+    assert_int_equal(lb_context_new(NULL, &m->cx, NULL), LB_OK);
+    lb_arena_init(&m->arena, NULL);
+    assert_int_equal(lb_store_open_file(m->path, &m->store, NULL), LB_OK);
+    lb_store_map(m->store);
+    assert_non_null(m->store->mapping);
+    assert_int_equal(f->open(f, m->cx, m->store, NULL, NULL, &first, NULL), LB_OK);
+    assert_int_equal(f->survey(first, &options, &m->arena, &m->entry, NULL), LB_OK);
+    f->close(first);
+    assert_int_equal(f->open(f, m->cx, m->store, NULL, &m->entry, &m->reader, NULL), LB_OK);
+    return m;
+}
+
+static void unmap_file(mapped *m)
+{
+    lb_arena_free(&m->arena);
+    lb_context_free(m->cx);
+    assert_int_equal(remove(m->path), 0);
+    free(m);
+}
+
+static bool is_mapped(const char *name)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    bool found = false;
+
+    assert_non_null(maps);
+    while (!found && fgets(line, sizeof line, maps) != NULL)
+        found = strstr(line, name) != NULL;
+    (void)fclose(maps);
+    return found;
+}
+
+/* Every buffer of a column lies in the mapping, up to what its rows need. */
+static void check_lent(const lb_mapping *m, const struct ArrowArray *a, size_t bits)
+{
+    const uint8_t *end = m->at + m->size;
+    const size_t rows = (size_t)(a->offset + a->length);
+
+    assert_true(a->offset < 8);
+    for (int64_t i = 0; i < a->n_buffers; i++) {
+        const uint8_t *p = a->buffers[i];
+        size_t size = i == 0 ? (rows + 7) / 8 : i == 1 ? (rows * bits + 7) / 8 : 1;
+        if (i == 0 && p == NULL)
+            continue;
+        assert_true(p >= m->at && p < end && size <= (size_t)(end - p));
+    }
+}
+
+static void check_lent_values(const struct ArrowArray *batch, int64_t first)
+{
+    const struct ArrowArray *number = batch->children[0], *real = batch->children[1], *text = batch->children[2],
+                            *flag = batch->children[3];
+    char want[16];
+
+    for (int64_t i = 0; i < batch->length; i++) {
+        int64_t row = first + i, at = text->offset + i;
+        const int32_t *offsets = text->buffers[1];
+        assert_int_equal(((const int64_t *)number->buffers[1])[number->offset + i], row);
+        assert_int_equal(real->buffers[0] == NULL || ArrowBitGet(real->buffers[0], real->offset + i), row % 3 != 0);
+        if (row % 3 != 0)
+            assert_true(((const double *)real->buffers[1])[real->offset + i] == (double)row / 2);
+        int n = snprintf(want, sizeof want, "row %lld", (long long)row);
+        assert_int_equal(offsets[at + 1] - offsets[at], n);
+        assert_memory_equal((const char *)text->buffers[2] + offsets[at], want, (size_t)n);
+        assert_int_equal(ArrowBitGet(flag->buffers[1], flag->offset + i), row % 5 == 0);
+    }
+}
+
+static void a_mapped_file_is_handed_out_as_it_lies(void **state)
+{
+    static const struct {
+        uint64_t first, count;
+    } ranges[] = { { 0, ROWS }, { 8, 100 }, { 1003, 100 }, { 65541, 3 }, { 150001, 40000 }, { ROWS - 100, 100 } };
+    static const size_t bits[] = { 64, 64, 32, 1 };
+    const lb_wanted columns[] = { { 0, NULL }, { 1, NULL }, { 2, NULL }, { 3, NULL } };
+    (void)state;
+
+    for (int as_stream = 0; as_stream < 2; as_stream++) {
+        mapped *m = map_file(as_stream != 0);
+        const size_t used = m->cx->budget.used;
+        const lb_mapping *mapping = m->store->mapping;
+        for (size_t i = 0; i < LB_COUNT_OF(ranges); i++) {
+            const lb_range range = {
+                .first = ranges[i].first, .count = ranges[i].count, .n_columns = 4, .columns = columns
+            };
+            struct ArrowArrayStream stream;
+            struct ArrowArray batch;
+            uint64_t row = ranges[i].first;
+            assert_int_equal(lb_format_arrow.scan(m->reader, &range, &stream, NULL), LB_OK);
+            for (;;) {
+                m->store->bytes_read = 0;
+                assert_int_equal(lb_stream_next(&stream, &batch, NULL), LB_OK);
+                if (batch.release == NULL)
+                    break;
+                for (int c = 0; c < 4; c++)
+                    check_lent(mapping, batch.children[c], bits[c]);
+                check_lent_values(&batch, (int64_t)row);
+                /* At most the head of the message was read, and it alone is counted. */
+                assert_true(m->store->bytes_read < 4096);
+                assert_true(m->cx->budget.used < used + 8192);
+                row += (uint64_t)batch.length;
+                batch.release(&batch);
+            }
+            assert_int_equal(row, ranges[i].first + ranges[i].count);
+            stream.release(&stream);
+        }
+        lb_format_arrow.close(m->reader);
+        lb_store_close(m->store);
+        assert_false(is_mapped(m->path));
+        unmap_file(m);
+    }
+}
+
+static void rows_keep_the_mapping(void **state)
+{
+    mapped *m = map_file(false);
+    const lb_wanted columns[] = { { 0, NULL }, { 1, NULL }, { 2, NULL }, { 3, NULL } };
+    const lb_range range = { .first = 777, .count = 2000, .n_columns = 4, .columns = columns };
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    (void)state;
+
+    assert_int_equal(lb_format_arrow.scan(m->reader, &range, &stream, NULL), LB_OK);
+    assert_int_equal(lb_stream_next(&stream, &batch, NULL), LB_OK);
+    stream.release(&stream);
+    lb_format_arrow.close(m->reader);
+    lb_store_close(m->store);
+    assert_true(is_mapped(m->path));
+    check_lent_values(&batch, 777);
+    batch.release(&batch);
+    assert_false(is_mapped(m->path));
+    unmap_file(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_copied, open_all, close_all),
         cmocka_unit_test_setup_teardown(all_rows_are_read_once, open_all, close_all),
         cmocka_unit_test_setup_teardown(other_columns_are_not_read, open_all, close_all),
+        cmocka_unit_test(a_mapped_file_is_handed_out_as_it_lies),
+        cmocka_unit_test(rows_keep_the_mapping),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

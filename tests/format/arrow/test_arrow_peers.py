@@ -32,6 +32,7 @@ def test_polars(codec, level, kind, tmp_path):
     want = want.with_columns(category=polars.col("text"), enum=polars.col("word"))
     path = tmp_path / "a.arrow"
     (given.write_ipc if kind == "file" else given.write_ipc_stream)(path, compression=codec, compat_level=level)
-    with LIBRARY.open(path) as table:
-        for offset, limit in ((0, ROWS), (1003, 77), (ROWS - 1, 5)):
-            assert polars.from_arrow(table.rows(offset, limit)).equals(want.slice(offset, limit))
+    for memory_map in False, True:
+        with LIBRARY.open(path, memory_map=memory_map) as table:
+            for offset, limit in ((0, ROWS), (1003, 77), (ROWS - 1, 5)):
+                assert polars.from_arrow(table.rows(offset, limit)).equals(want.slice(offset, limit))

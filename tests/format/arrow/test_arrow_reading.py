@@ -59,8 +59,9 @@ def check_take(r, table, want):
 def check(r, path, want):
     names = want.column_names
     subprocess.run([LAKEBED, "map", "-q", path.parent, "--stats", r.choice(["all", "none", "block"])], check=True)
-    for library, mapped in ((LIBRARY, False), (LIBRARY, True), (THREADS, False), (THREADS, True)):
-        with library.open(path, mapped) as table:
+    for library, mapped, memory_map in ((LIBRARY, False, False), (LIBRARY, True, False), (THREADS, False, True),
+                                        (THREADS, True, True), (THREADS, True, False)):
+        with library.open(path, mapped, memory_map=memory_map) as table:
             same(table.rows(), want)
             check_take(r, table, want)
             for offset, limit in some_ranges(r, want.num_rows):
@@ -146,9 +147,11 @@ def test_what_a_file_says_of_its_columns_is_kept(tmp_path):
     with pa.ipc.new_file(tmp_path / "a.arrow", schema) as out:
         out.write_batch(pa.record_batch([pa.array([1, 2], pa.int32())], schema=schema))
     with LIBRARY.open(tmp_path / "a.arrow") as table:
-        got = table.rows().schema
-    assert got.field("a").equals(field, check_metadata=True)
-    assert not got.field("a").nullable
+        all = [table.rows(), table.rows(1, 1, ["a"]), table.take([1])]
+    for got in (rows.schema for rows in all):
+        assert got.metadata == schema.metadata
+        assert got.field("a").equals(field, check_metadata=True)
+        assert not got.field("a").nullable
 
 
 def test_a_large_batch_is_cut(tmp_path):

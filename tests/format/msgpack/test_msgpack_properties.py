@@ -491,6 +491,29 @@ def test_nesting_costs_nothing_until_it_is_text(tmp_path):
     assert (value, depth) == (1, 100)
 
 
+def test_text_of_maps_within_maps(tmp_path):
+    """Maps of text say which of equal keys counts, and which are lists of pairs, at every depth."""
+    def nested(depth, value):
+        for i in range(depth):
+            value = {"k%d" % i: value, "x": [i, {}]}
+        return value
+
+    def equal_keys(depth):    # {"a": …, "b": 1, "a": the same again}, in which the first one does not count
+        value = b"\x01"
+        for i in range(depth):
+            value = b"\x83\xa1a\x81\xa1a\x02\xa1b" + bytes([i]) + b"\xa1a" + value
+        return value
+
+    deep = nested(450, "bottom")
+    pairs = b"\x92\x82\x01\x81\xa1a\x02\xa1b\x03\x81\xa1a\x81\x91\x01\xc0"
+    path = tmp_path / "x.msgpack"
+    path.write_bytes(b"\x07" + msgpack.packb(deep) + pairs + equal_keys(3))
+    texts = [json.loads(line)["value"] for line in run("slice", path, "--to", "tagged").splitlines()]
+    assert texts[0] == "7" and json.loads(texts[1]) == deep
+    assert json.loads(texts[2]) == [{"$map": [[1, {"a": 2}], ["b", 3]]}, {"a": {"$map": [[[1], None]]}}]
+    assert json.loads(texts[3]) == {"b": 2, "a": {"b": 1, "a": {"b": 0, "a": 1}}}
+
+
 @pytest.mark.parametrize("mode, status", [("sample", 3), ("proven", 0)])
 def test_types_of_a_sample(mode, status, tmp_path):
     """What a sample did not see is told, never dropped."""

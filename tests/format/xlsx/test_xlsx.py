@@ -198,6 +198,26 @@ def test_sheets_by_name_and_number(tmp_path):
     assert "first, chart, Zahlen" in run("slice", path, "--sheet", "nope", status=2)[1]
 
 
+def test_a_map_serves_its_sheet_by_name_and_number(tmp_path):
+    """A name wins over a number, also where the map tells which sheet is meant."""
+    book = openpyxl.Workbook()
+    book.active.title = "first"
+    for name in ("1", "Größe"):
+        book.create_sheet(name)
+    for i, part in enumerate(book.worksheets):
+        part.append(["x"])
+        part.append([i])
+    book.save(tmp_path / "t.xlsx")
+    os.utime(tmp_path / "t.xlsx", (1.6e9, 1.6e9))
+    for mapped, serves in (("1", ["1"]), ("Größe", ["Größe", "2"]), ("0", ["first", "0"])):
+        run("map", tmp_path, "--sheet", mapped)
+        for asked, number in (("first", 0), ("0", 0), ("1", 1), ("Größe", 2), ("2", 2)):
+            assert rows(tmp_path / "t.xlsx", "--sheet", asked) == [{"x": number}]
+            told = json.loads(run("slice", tmp_path / "t.xlsx", "--sheet", asked, "--explain", "--json")[0])
+            assert (told["map"] == "used") == (asked in serves), (mapped, asked, told)
+        assert "first, 1, Größe" in run("slice", tmp_path / "t.xlsx", "--sheet", "nope", status=2)[1]
+
+
 # ---------------------------------------------------------------- laws
 
 def random_cell(rng, kind):
@@ -275,6 +295,40 @@ def test_strings_that_are_not_kept_are_read_again(tmp_path):
     order = order[:300] + [0, 19999, 5]
     got = table(tmp_path, "".join(f'<row><c t="s"><v>{i}</v></c></row>' for i in order), strings=strings)
     assert [r["column_1"] for r in got] == [texts[i] for i in order]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED])
+def test_strings_are_read_from_near_their_place(tmp_path, method):
+    """A map knows where they begin: the law holds for strings in any order, missing and broken ones included."""
+    n = 60_000
+    texts = [f"{i * 7919 % n}" + "y" * (i * 31 % 200) for i in range(n)]
+    strings = "".join(f"<si><t>{t}</t></si>" if i % 3 else f"<si><r><t>{t[:2]}</t></r><rPh><t>no</t></rPh><r><t>{t[2:]}</t></r></si>"
+                      for i, t in enumerate(texts))
+    strings = strings.replace(f"<t>{texts[40001]}<", "<t>&broken;<").replace(f"<t>{texts[2]}<", "<t/><t>&broken;<")
+    order = list(range(3, n - 60))
+    random.Random(7).shuffle(order)
+    order = [i for i in order if not 39936 <= i < 40064 and i >= 128][:3000]
+    cells = "".join(f'<row r="{k + 1}"><c r="A{k + 1}" t="s"><v>{i}</v></c></row>' for k, i in enumerate(order + [40000, 2, n]))
+    path = write(tmp_path / "t.xlsx", parts(sheet(cells), strings=strings), method, 1)
+    os.utime(path, (1.6e9, 1.6e9))
+    got = [("0", "40"), ("1500", "3"), ("2990", "10"), ("3000", "1"), ("3001", "1"), ("3002", "1")]
+
+    def read(*options):
+        out = []
+        for offset, limit in got:
+            p = subprocess.run([LAKEBED, "slice", path, "--to", "ndjson", "--header", "none", "--offset", offset, "--limit", limit, *options],
+                               capture_output=True, timeout=100)
+            out.append((p.returncode, p.stdout, p.stderr))
+        return out
+
+    unmapped = read()
+    run("map", tmp_path, "--header", "none", "--stats", "none")
+    told = json.loads(run("slice", path, "--header", "none", "--explain", "--json")[0])
+    assert told["map"] == "used"
+    assert read() == unmapped
+    assert [code for code, _, _ in unmapped] == [0, 0, 0, 3, 3, 3]
+    assert [json.loads(line)["column_1"] for line in unmapped[1][1].splitlines()] == [texts[i] for i in order[1500:1503]]
+    assert b"a reference to nothing" in unmapped[3][2] and b"which is not there" in unmapped[5][2]
 
 
 # ---------------------------------------------------------------- memory
