@@ -1,6 +1,6 @@
-"""Measure Parquet files against DuckDB, Polars and pyarrow: slices and scattered rows, footers, many files, full decoding.
+"""Measure Parquet files against DuckDB, Polars and pyarrow: slices and scattered rows, footers, many files, full decoding, memory.
 
-    bench/bench_parquet.py [--rows 10000000] [--runs 9] [--folder DIR] [--json FILE] [--only footer,files,rows,decode]
+    bench/bench_parquet.py [--rows 10000000] [--runs 9] [--folder DIR] [--json FILE] [--only footer,files,rows,decode,memory]
 
 All tools work inside one Python process, one thread each; figures are medians of wall-clock in turns, and the bytes that each read of the
 files (Linux counts them for the process; what is mapped into memory it does not count: "mapped"). The files are made by pyarrow and
@@ -9,6 +9,7 @@ DuckDB, always the same, in a temporary folder that is removed. Needs the built 
 """
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -42,7 +43,7 @@ def arguments():
     add("--runs", type=int, default=9, help="runs of each measurement (default 9)")
     add("--folder", help="make the files in a folder below this one")
     add("--json", type=pathlib.Path, help="where the figures go too")
-    add("--only", default="footer,files,rows,decode", help="parts to measure")
+    add("--only", default="footer,files,rows,decode,memory", help="parts to measure")
     return parser.parse_args()
 
 
@@ -125,10 +126,20 @@ def measure_files(report, folder, rows):
         pq.write_table(table, where / f"{i:03}.parquet", row_group_size=1000)
     connection = duckdb.connect()
     connection.execute("set threads = 1")
-    report.race("200 files of 10 row groups: map them with all statistics (a process of its own) / count their rows", {
-        "Lakebed": lambda: mapped(where, "-j", "1"),
-        "DuckDB": lambda: connection.execute(f"select count(*) from '{where}/*.parquet'").fetchall(),
-        "Polars": lambda: pl.scan_parquet(where / "*.parquet").select(pl.len()).collect()})
+    library = Library()
+
+    def count(no_map):
+        rows = ctypes.c_uint64()
+        with library.open(where, no_map) as f:
+            library.call("lb_table_count", f.table, ctypes.byref(rows))
+        assert rows.value == 200 * len(table)
+
+    peers = {"DuckDB": lambda: connection.execute(f"select count(*) from '{where}/*.parquet'").fetchall(),
+             "Polars": lambda: pl.scan_parquet(where / "*.parquet").select(pl.len()).collect()}
+    report.race("200 files of 10 row groups: count their rows, not mapped", {"Lakebed": lambda: count(True), **peers})
+    report.race("200 files of 10 row groups: map them, statistics and digests of all bytes (a process of its own) / count their rows",
+                {"Lakebed": lambda: mapped(where, "-j", "1"), **peers})
+    report.race("200 files of 10 row groups, mapped: count their rows", {"Lakebed": lambda: count(False), **peers})
 
 
 def make_rows(folder, rows):
@@ -136,12 +147,13 @@ def make_rows(folder, rows):
     made = f"""select i as id, (i * 7919) % 1000003 as code, (i % 1000) / 7.0 as price, 'name_' || ((i * 31) % 50000) as name,
                timestamp '2020-01-01' + to_seconds(i) as at, i % 2 = 0 as ok, 'some longer text of row ' || i as comment
                from range({rows}) t(i)"""
-    for name in ("plain", "indexed", "duckdb"):
+    for name in ("plain", "indexed", "snappy", "none", "duckdb"):
         (folder / name).mkdir()
     connection.execute(f"copy ({made}) to '{folder}/duckdb/rows.parquet' (format parquet, compression zstd)")
     reader = pq.ParquetFile(folder / "duckdb" / "rows.parquet")
-    writers = [pq.ParquetWriter(folder / name / "rows.parquet", reader.schema_arrow, compression="zstd",
-                                write_page_index=name == "indexed") for name in ("plain", "indexed")]
+    writers = [pq.ParquetWriter(folder / name / "rows.parquet", reader.schema_arrow, compression=codec,
+                                write_page_index=name != "plain")
+               for name, codec in (("plain", "zstd"), ("indexed", "zstd"), ("snappy", "snappy"), ("none", "none"))]
     for batch in reader.iter_batches(1 << 20):
         for writer in writers:
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=1 << 20)
@@ -154,10 +166,12 @@ def measure_rows(report, folder, rows):
     library, connection = Library(), duckdb.connect()
     connection.execute("set threads = 1")
     draw = random.Random(1)
-    for name, flags in (("duckdb", ["--pages"]), ("indexed", []), ("plain", ["--pages"])):
+    kinds = {"duckdb": "by DuckDB, zstd", "indexed": "by pyarrow, zstd, with a page index",
+             "plain": "by pyarrow, zstd, with its pages in the map", "snappy": "by pyarrow, snappy, with a page index",
+             "none": "by pyarrow, not compressed, with a page index"}
+    for name, told in kinds.items():
         path = folder / name / "rows.parquet"
-        mapped(path.parent, *flags)
-        told = {"duckdb": "by DuckDB", "indexed": "by pyarrow, with a page index", "plain": "by pyarrow, with its pages in the map"}[name]
+        mapped(path.parent, *(["--pages"] if name in ("duckdb", "plain") else []))
 
         def ours(work):
             with library.open(path) as f:
@@ -215,11 +229,52 @@ def measure_decode(report, folder, rows):
             "Lakebed": lambda: ours(path), "pyarrow": lambda: pq.ParquetFile(path).read(use_threads=False)})
 
 
+# A process between, for what its parent holds counts for a new process too.
+SMALL = """import os, sys
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet), 0)[1:]
+print(usage.ru_maxrss if status == 0 else 0)"""
+
+
+def peak(work, path):
+    """The most memory in MB that a process of its own held for it; None: it failed."""
+    work = [w.replace("PATH", str(path)) for w in work]
+    told = subprocess.run([sys.executable, "-I", "-S", "-c", SMALL, *work], stdout=subprocess.PIPE, check=True).stdout
+    return int(told) / 1024 or None
+
+
+def measure_memory(report, folder, _):
+    """A row group of 4 GB."""
+    where, n = folder / "large", 4_000_000
+    where.mkdir()
+    path = where / "large.parquet"
+    text = pa.array([f"{i:010}" * 100 for i in range(10000)])
+    pq.write_table(pa.table({"id": pa.array(range(n)), "text": pa.chunked_array([text] * (n // len(text)))}), path, row_group_size=n,
+                   compression="zstd", use_dictionary=False)
+    mapped(where, "--pages")
+    python = [sys.executable, "-c"]
+    works = {"100 rows at 3999000": {
+                "Lakebed": [LAKEBED, "slice", "PATH", "--offset", "3999000", "--limit", "100"],
+                "Polars": [*python, "import polars as pl; pl.scan_parquet('PATH').slice(3999000, 100).collect()"],
+                "DuckDB": [*python, "import duckdb; duckdb.sql(\"select * from 'PATH' limit 100 offset 3999000\").fetchall()"]},
+             "3 scattered rows": {
+                "Lakebed": [LAKEBED, "take", "PATH", "3", "2000000", "3999999"],
+                "DuckDB": [*python, "import duckdb; duckdb.sql(\"select * from read_parquet('PATH', file_row_number = true) "
+                                    "where file_row_number in (3, 2000000, 3999999)\").fetchall()"]}}
+    for what, tools in works.items():
+        found = {tool: peak(work, path) for tool, work in tools.items()}
+        print(f"a row group of 4 GB, {what}: peak memory")
+        for tool, megabytes in found.items():
+            print(f"    {tool:24} " + ("           failed" if megabytes is None else f"{megabytes:11.1f} MB"), flush=True)
+        report.figures.append({"what": f"a row group of 4 GB, {what}: peak memory", "megabytes": found})
+
+
 def main():
     options = arguments()
     report = Report(options.runs)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lakebed-parquet-", dir=options.folder))
-    parts = {"footer": measure_footer, "files": measure_files, "rows": measure_rows, "decode": measure_decode}
+    parts = {"footer": measure_footer, "files": measure_files, "rows": measure_rows, "decode": measure_decode,
+             "memory": measure_memory}
     try:
         for part in options.only.split(","):
             parts[part](report, folder, options.rows)

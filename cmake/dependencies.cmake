@@ -85,7 +85,6 @@ lakebed_require(JANSSON jansson)
 lakebed_require(ZSTD libzstd)
 lakebed_require(DEFLATE libdeflate)
 lakebed_require(LZ4 liblz4)
-lakebed_require(SNAPPY snappy)
 lakebed_require(BROTLI libbrotlidec)
 lakebed_require(LZMA liblzma)
 find_package(BZip2 QUIET)            # many systems have it without a file for pkg-config

@@ -13,7 +13,7 @@ set(config_requires)
 foreach(package ${LAKEBED_CONFIG_PACKAGES})
     string(APPEND config_requires "find_dependency(${package})\n")
 endforeach()
-foreach(pair XXHASH=libxxhash JANSSON=jansson ZSTD=libzstd DEFLATE=libdeflate LZ4=liblz4 SNAPPY=snappy BROTLI=libbrotlidec
+foreach(pair XXHASH=libxxhash JANSSON=jansson ZSTD=libzstd DEFLATE=libdeflate LZ4=liblz4 BROTLI=libbrotlidec
         LZMA=liblzma PROTOBUF_C=libprotobuf-c NANOARROW=nanoarrow,nanoarrow-ipc BLAKE3=libblake3)
     string(REGEX MATCH "^([^=]+)=(.*)$" _ ${pair})
     if(PkgConfig::${CMAKE_MATCH_1} IN_LIST LAKEBED_LIBRARIES)

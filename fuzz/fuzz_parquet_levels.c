@@ -74,6 +74,33 @@ static void read_bits(const uint8_t *bytes, size_t size, size_t n, size_t first,
     REQUIRE(ones == counted && lb_bits_count(out, first, n) == ones);
 }
 
+/* Where numbers end is told right by the bytes up to any place, or not at all: what stands behind does not matter. */
+static void read_reach(const uint8_t *bytes, size_t size, unsigned width, size_t n, size_t cut, const uint32_t *want)
+{
+    static uint32_t out[MOST];
+    uint8_t *copy = malloc(size + 1);
+
+    REQUIRE(copy != NULL);
+    for (size_t there = 0; there <= size; there += there < 40 ? 1 : size / 8) {
+        lb_parquet_hybrid h;
+        memcpy(copy, bytes, size);
+        lb_parquet_hybrid_init(&h, copy, size, width);
+        REQUIRE(lb_parquet_hybrid_numbers(&h, cut, out));
+        const uint8_t *end = lb_parquet_hybrid_reach(&h, n - cut, copy + there);
+        if (end == NULL)
+            continue;
+        REQUIRE(end <= copy + size);
+        for (uint8_t *p = copy + (end - copy); p < copy + size; p++)
+            *p = (uint8_t) ~*p;
+        REQUIRE(lb_parquet_hybrid_numbers(&h, n - cut, out));
+        REQUIRE(n == cut || memcmp(out, want + cut, (n - cut) * sizeof *out) == 0);
+    }
+    lb_parquet_hybrid h;
+    lb_parquet_hybrid_init(&h, copy, size, width);
+    REQUIRE(lb_parquet_hybrid_reach(&h, n, copy + size) != NULL);
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint32_t want[MOST];
@@ -83,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const unsigned width = data[0] % 33;
     const size_t n = read_all(data + 2, size - 2, width, want);
     read_cut(data + 2, size - 2, width, n, n * data[1] / 255, want);
+    read_reach(data + 2, size - 2, width, n, n * data[1] / 255, want);
     read_levels(data + 2, size - 2, width, n, want);
     if (width == 1)
         read_bits(data + 2, size - 2, n, data[1], want);

@@ -50,9 +50,9 @@ static bool append_bits(lb_parquet_values *v, size_t n, lb_buf *out)
 
 static bool append_indices(lb_parquet_values *v, size_t n, lb_buf *out)
 {
-    uint32_t indices[MOST];
+    uint32_t indices[MOST], most;
 
-    return lb_parquet_values_indices(v, n, 1000, indices, NULL) == LB_OK &&
+    return lb_parquet_values_indices(v, n, 1000, indices, &most, NULL) == LB_OK &&
            lb_buf_append(out, indices, n * sizeof *indices, NULL) == LB_OK;
 }
 

@@ -351,7 +351,6 @@ need libzstd-dev have_library libzstd
 need zlib1g-dev have_library zlib
 need libdeflate-dev have_library libdeflate
 need liblz4-dev have_library liblz4
-need libsnappy-dev have_library snappy
 need libbrotli-dev have_library libbrotlidec
 need liblzo2-dev have_library lzo2    # loaded when it is needed; a test compresses with it
 need libbz2-dev have_header bzlib.h

@@ -7,11 +7,11 @@
 #include <lz4.h>
 #include <lz4frame.h>
 #include <lzma.h>
-#include <snappy-c.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include "codec/lzo_load.h"
+#include "codec/snappy.h"
 
 /* xz may ask for so much beside the output: its largest preset takes 65 MiB. */
 #define BLOCK_XZ_MEMORY (UINT64_C(128) << 20)
@@ -117,19 +117,16 @@ static block_outcome block_gzip(block_job *job)
 
 static block_outcome block_snappy(block_job *job)
 {
+    lb_snappy s;
     size_t size;
 
-    if (snappy_uncompressed_length((const char *)job->in, job->size, &size) != SNAPPY_OK)
-        return BLOCK_DAMAGED;
-    /* A byte of input makes at most 64 of output (an element copies up to 64 bytes in three, runs of one repeat so). */
-    if (size / 64 > job->size)
+    if (!lb_snappy_size(job->in, job->size, &size))
         return BLOCK_DAMAGED;
     if (size > job->cap)
         return BLOCK_NO_ROOM;
     job->got = size;
-    return snappy_uncompress((const char *)job->in, job->size, (char *)job->out, &job->got) == SNAPPY_OK
-               ? BLOCK_DONE
-               : BLOCK_DAMAGED;
+    return lb_snappy_begin(&s, job->in, job->size, job->out, size) && lb_snappy_run(&s, size) ? BLOCK_DONE
+                                                                                              : BLOCK_DAMAGED;
 }
 
 static block_outcome block_zstd(block_job *job)

@@ -50,12 +50,17 @@ typedef struct lb_thrift_list {
 typedef struct lb_thrift_struct lb_thrift_struct;
 typedef struct lb_thrift_type lb_thrift_type;
 
+/* Code that reads a struct as its table would, in the compact protocol, from [p, end) into `item`, whatever was in it: the place behind it.
+ * NULL: the table has to read it; then what is in `item` counts for nothing. */
+typedef const uint8_t *(*lb_thrift_quick_fn)(const uint8_t *p, const uint8_t *end, void *item);
+
 struct lb_thrift_type {
     lb_thrift_kind kind;
     uint32_t size;                  /* of a value in memory: items of a list stand so far apart */
     const lb_thrift_struct *record; /* STRUCT; MAP: of a pair */
     const lb_thrift_type *item;     /* LIST and SET */
     bool visited;                   /* LIST and SET of structs; takes an lb_thrift_list, of which only `count` is set */
+    lb_thrift_quick_fn quick;       /* visited lists: tried before the table; NULL: none */
 };
 
 /* Types without parts. */

@@ -431,9 +431,13 @@ static void visit_list(thrift_reader *r, const lb_thrift_type *type, uint64_t co
         reader_stop(r, lb_arena_fail(r->arena, r->err));
     for (; out->count < count && !r->in->bad; out->count++) {
         const uint8_t *behind = NULL;
-        if (out->count != 0)
+        if (out->count != 0 && type->quick == NULL)
             memset(item, 0, type->item->size);
-        if (r->compact)
+        if (r->compact && type->quick != NULL)
+            behind = type->quick(r->in->at, r->in->end, item);
+        if (behind == NULL && type->quick != NULL)
+            memset(item, 0, type->item->size);
+        if (r->compact && behind == NULL)
             behind = quick_struct(r->in->at, r->in->end, type->item->record, item, depth + 1);
         if (behind != NULL) {
             r->in->at = behind;

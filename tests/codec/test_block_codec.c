@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <lzo/lzo1x.h>
 
-#include "codec/block_codec.h"
+#include "codec/block_front.h"
 
 static const struct {
     lb_codec codec;
@@ -202,6 +202,126 @@ static void damage(void **state)
     }
 }
 
+/* Every front part of a block, in one step and in many, is that of the text; with the last byte comes the check of the rest. */
+static void one_front(lb_codec codec, const uint8_t *block, size_t size, size_t step)
+{
+    char text[BLOCK_MOST];
+    const size_t n = text_of(text, sizeof text);
+    lb_codec_work work = { 0 };
+    lb_codec_front front = { 0 };
+    uint8_t *out = malloc(n);
+
+    assert_non_null(out);
+    lb_codec_front_begin(&front, codec, &work, block, size, out, n);
+    for (size_t least = step; least < n; least += step) {
+        assert_int_equal(LB_OK, lb_codec_front_reach(&front, least, NULL));
+        assert_in_range(front.got, least, n);
+        assert_memory_equal(text, out, front.got);
+    }
+    assert_int_equal(LB_OK, lb_codec_front_reach(&front, n, NULL));
+    assert_int_equal(n, front.got);
+    assert_memory_equal(text, out, n);
+    lb_codec_front_begin(&front, codec, &work, block, size - 1, out, n);
+    assert_true(lb_codec_front_reach(&front, 1, NULL) != LB_OK || front.got == n ||
+                lb_codec_front_reach(&front, n, NULL) == LB_CORRUPT);
+    lb_codec_front_end(&front);
+    lb_codec_work_free(&work);
+    free(out);
+}
+
+static void fronts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++)
+        for (size_t step = 1; step < 800; step += step < 20 ? 1 : 97) {
+            uint8_t block[BLOCK_MOST], *exact = block;
+            const size_t size = bytes_of(cases[i].hex, block);
+            exact = malloc(size);
+            assert_non_null(exact);
+            memcpy(exact, block, size);
+            one_front(cases[i].codec, exact, size, step);
+            free(exact);
+        }
+}
+
+/* A damaged block gives in parts what it gives as a whole, or nothing. */
+static void fronts_of_damage(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LB_COUNT_OF(cases); i++) {
+        char text[BLOCK_MOST];
+        uint8_t block[BLOCK_MOST], whole[1024], part[1024];
+        const size_t size = bytes_of(cases[i].hex, block), n = text_of(text, sizeof text);
+        lb_codec_work work = { 0 };
+        lb_codec_front front = { 0 };
+        for (size_t at = 0; at < size; at++) {
+            block[at] ^= 0x55;
+            const lb_status want = lb_codec_decode_exact(cases[i].codec, &work, block, size, whole, n, NULL);
+            lb_codec_front_begin(&front, cases[i].codec, &work, block, size, part, n);
+            lb_status got = LB_OK;
+            for (size_t least = 7; got == LB_OK && least < n; least += 31)
+                got = lb_codec_front_reach(&front, least, NULL);
+            if (got == LB_OK)
+                got = lb_codec_front_reach(&front, n, NULL);
+            assert_int_equal(want, got);
+            if (want == LB_OK)
+                assert_memory_equal(whole, part, n);
+            block[at] ^= 0x55;
+        }
+        lb_codec_front_end(&front);
+        lb_codec_work_free(&work);
+    }
+}
+
+/* Snappy's copies of every distance and length, which the format's description makes of bytes one by one; between them literals. */
+static size_t snappy_repeat(uint8_t *block, size_t distance, size_t length, uint8_t *want, size_t *n)
+{
+    size_t size = 2, at = 0;
+
+    block[size++] = (uint8_t)(59 << 2); /* a literal of 60 bytes */
+    for (; at < 60; at++)
+        want[at] = block[size++] = (uint8_t)(at * 37 + 11);
+    for (int times = 0; times < 3; times++) {
+        block[size++] = (uint8_t)((length - 1) << 2 | (times == 2 ? 3 : 2));
+        block[size++] = (uint8_t)distance;
+        block[size++] = 0;
+        for (int i = 0; i < 2 * (times == 2); i++)
+            block[size++] = 0;
+        for (size_t i = 0; i < length; i++, at++)
+            want[at] = want[at - distance];
+        if (distance < 2048 && length >= 4 && length <= 11) {
+            block[size++] = (uint8_t)(distance >> 8 << 5 | (length - 4) << 2 | 1);
+            block[size++] = (uint8_t)distance;
+            for (size_t i = 0; i < length; i++, at++)
+                want[at] = want[at - distance];
+        }
+    }
+    block[size++] = 0;
+    want[at++] = block[size++] = 'x';
+    block[0] = (uint8_t)(at | 0x80);
+    block[1] = (uint8_t)(at >> 7);
+    *n = at;
+    return size;
+}
+
+static void snappy_repeats(void **state)
+{
+    (void)state;
+    for (size_t distance = 1; distance <= 60; distance++)
+        for (size_t length = 1; length <= 64; length++) {
+            uint8_t block[BLOCK_MOST], want[BLOCK_MOST];
+            size_t n;
+            const size_t size = snappy_repeat(block, distance, length, want, &n);
+            uint8_t *out = malloc(n);
+            assert_non_null(out);
+            assert_int_equal(LB_OK, lb_codec_decode_exact(LB_CODEC_SNAPPY, NULL, block, size, out, n, NULL));
+            assert_memory_equal(want, out, n);
+            block[64] = (uint8_t)(distance + 60); /* before the first byte */
+            assert_int_equal(LB_CORRUPT, lb_codec_decode_exact(LB_CODEC_SNAPPY, NULL, block, size, out, n, NULL));
+            free(out);
+        }
+}
+
 static void stored_as_they_are(void **state)
 {
     uint8_t out[4];
@@ -222,6 +342,9 @@ int main(void)
         cmocka_unit_test(blocks_of_others),
         cmocka_unit_test(blocks_of_lzo),
         cmocka_unit_test(damage),
+        cmocka_unit_test(fronts),
+        cmocka_unit_test(fronts_of_damage),
+        cmocka_unit_test(snappy_repeats),
         cmocka_unit_test(stored_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

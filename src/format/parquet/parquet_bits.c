@@ -304,6 +304,25 @@ bool lb_parquet_hybrid_skip(lb_parquet_hybrid *h, uint64_t n)
     return true;
 }
 
+const uint8_t *lb_parquet_hybrid_reach(const lb_parquet_hybrid *h, uint64_t n, const uint8_t *there)
+{
+    lb_parquet_hybrid copy = *h;
+
+    copy.end = there < h->end ? there : h->end;
+    for (const uint8_t *behind = h->at;;) {
+        const uint64_t part = copy.left < n ? copy.left : n;
+        /* The run at hand may have been begun when more could be looked at than now. */
+        if (part != 0)
+            behind = copy.packed ? copy.run + ((copy.given + part) * copy.width + 7) / 8 : copy.at;
+        hybrid_pass(&copy, part);
+        n -= part;
+        if (n == 0)
+            return behind;
+        if (copy.at >= copy.end || !hybrid_next(&copy))
+            return copy.width != 0 && there < h->end ? NULL : h->end;
+    }
+}
+
 bool lb_parquet_hybrid_numbers(lb_parquet_hybrid *h, size_t n, uint32_t *out)
 {
     bool equal;

@@ -52,6 +52,10 @@ bool lb_parquet_hybrid_bits(lb_parquet_hybrid *h, uint64_t n, uint8_t *bits, uin
  * are all *value. 0: the bytes end or break the encoding. */
 uint64_t lb_parquet_hybrid_run(lb_parquet_hybrid *h, uint64_t most, bool *equal, uint32_t *value);
 
+/* Behind the bytes of the next `n` numbers, where those up to `there` may be looked at and no others; NULL: they do not tell.
+ * What breaks the encoding is told when the numbers are asked for. */
+const uint8_t *lb_parquet_hybrid_reach(const lb_parquet_hybrid *h, uint64_t n, const uint8_t *there);
+
 /* Levels of the encoding BIT_PACKED count bits from the most significant one: bring `n` numbers to the order of all
  * others. `out` has (n * width + 7) / 8 bytes, `bytes` as many. */
 void lb_parquet_reorder(const uint8_t *bytes, unsigned width, uint64_t n, uint8_t *out);

@@ -5,7 +5,9 @@
 #define CHUNK_AHEAD ((uint64_t)1 << 20)     /* bytes read at once where more than this is wanted */
 #define CHUNK_LEAST ((uint64_t)4096)        /* bytes read at once at least */
 #define CHUNK_HEAD_MAX ((uint64_t)16 << 20) /* longer page headers are refused; statistics may make them long */
-#define CHUNK_SLACK 64                      /* room behind pages for loads in wide steps */
+#define CHUNK_HEAD ((uint64_t)512)          /* most page headers are shorter */
+#define CHUNK_SLACK LB_PARQUET_BODY_SLACK
+#define CHUNK_LIE ((uint32_t)64 << 10) /* pages from this size on that are not compressed are read in parts */
 
 /* ---------------------------------------------------------------- open, close */
 
@@ -38,11 +40,10 @@ lb_status lb_parquet_chunk_open(lb_context *cx, lb_store *store, const lb_parque
     c->store = store;
     chunk_set_plan(c, plan);
     lb_buf_init(&c->window, &cx->budget);
-    lb_buf_init(&c->body, &cx->budget);
+    lb_parquet_body_init(&c->body, &cx->budget);
     lb_buf_init(&c->turned[0], &cx->budget);
     lb_buf_init(&c->turned[1], &cx->budget);
-    lb_buf_init(&c->dictionary.bytes, &cx->budget);
-    lb_buf_init(&c->dictionary.spans, &cx->budget);
+    lb_parquet_dictionary_init(&c->dictionary, &cx->budget);
     lb_parquet_values_init(&c->values, &cx->budget);
     *out = c;
     return LB_OK;
@@ -56,18 +57,18 @@ static lb_buf chunk_emptied(lb_buf buf)
 
 void lb_parquet_chunk_reopen(lb_parquet_chunk *c, const lb_parquet_plan *plan)
 {
+    lb_parquet_body_reset(&c->body);
+    lb_parquet_dictionary_reset(&c->dictionary);
     const lb_parquet_chunk was = *c;
 
-    memset(c, 0, sizeof *c);
+    memset(c, 0, offsetof(lb_parquet_chunk, reps));
     c->cx = was.cx;
     c->store = was.store;
-    c->work = was.work;
     c->window = chunk_emptied(was.window);
-    c->body = chunk_emptied(was.body);
+    c->body = was.body;
     c->turned[0] = chunk_emptied(was.turned[0]);
     c->turned[1] = chunk_emptied(was.turned[1]);
-    c->dictionary.bytes = chunk_emptied(was.dictionary.bytes);
-    c->dictionary.spans = chunk_emptied(was.dictionary.spans);
+    c->dictionary = was.dictionary;
     c->values.kind = LB_PARQUET_V_FIXED;
     c->values.last = chunk_emptied(was.values.last);
     c->values.turned = chunk_emptied(was.values.turned);
@@ -76,8 +77,8 @@ void lb_parquet_chunk_reopen(lb_parquet_chunk *c, const lb_parquet_plan *plan)
 
 size_t lb_parquet_chunk_memory(const lb_parquet_chunk *c)
 {
-    return c->window.cap + c->body.cap + c->turned[0].cap + c->turned[1].cap + c->dictionary.bytes.cap +
-           c->dictionary.spans.cap + c->values.last.cap + c->values.turned.cap;
+    return c->window.cap + lb_parquet_body_memory(&c->body) + c->turned[0].cap + c->turned[1].cap +
+           lb_parquet_dictionary_memory(&c->dictionary) + c->values.last.cap + c->values.turned.cap;
 }
 
 void lb_parquet_chunk_close(lb_parquet_chunk *c)
@@ -85,13 +86,11 @@ void lb_parquet_chunk_close(lb_parquet_chunk *c)
     if (c == NULL)
         return;
     lb_buf_free(&c->window);
-    lb_buf_free(&c->body);
+    lb_parquet_body_free(&c->body);
     lb_buf_free(&c->turned[0]);
     lb_buf_free(&c->turned[1]);
-    lb_buf_free(&c->dictionary.bytes);
-    lb_buf_free(&c->dictionary.spans);
+    lb_parquet_dictionary_free(&c->dictionary);
     lb_parquet_values_free(&c->values);
-    lb_codec_work_free(&c->work);
     free(c);
 }
 
@@ -107,13 +106,54 @@ lb_status lb_parquet_chunk_failed(const lb_parquet_chunk *c, lb_status status, l
 
 /* ---------------------------------------------------------------- bytes */
 
+/* Are not all rows of the group wanted? */
+static bool plan_is_part(const lb_parquet_plan *p)
+{
+    return p->sparse || p->want_first > 0 || p->want_end < p->rows;
+}
+
+/* Where what is known to begin at `offset`, or before, ends: the dictionary or a page. */
+static uint64_t chunk_known_end(const lb_parquet_chunk *c, uint64_t offset)
+{
+    const lb_parquet_plan *p = &c->plan;
+
+    if (offset < p->places[0].offset)
+        return p->places[0].offset;
+    if (c->place >= p->n_places || offset < p->places[c->place].offset)
+        return offset;
+    return p->places[c->place].offset + p->places[c->place].length;
+}
+
+static uint64_t chunk_worth_scattered(const lb_parquet_chunk *c, uint64_t offset, uint64_t size)
+{
+    if (c->plan.n_places == 0)
+        return LB_MAX(CHUNK_LEAST, size);
+    const uint64_t end = chunk_known_end(c, offset);
+    return end > offset ? LB_MAX(LB_MIN(end - offset, CHUNK_AHEAD), size) : size;
+}
+
+/* Is what lies at `offset` going to be read in parts? */
+static bool chunk_is_lying(const lb_parquet_chunk *c, uint64_t offset)
+{
+    const lb_parquet_plan *p = &c->plan;
+
+    if (p->codec != LB_CODEC_NONE || p->n_places == 0 || chunk_known_end(c, offset) < offset + CHUNK_LIE)
+        return false;
+    if (p->sparse || offset < p->places[0].offset || c->place >= p->n_places)
+        return plan_is_part(p);
+    return p->places[c->place].first_row < p->want_first ||
+           (c->place + 1 < p->n_places ? p->places[c->place + 1].first_row : p->rows) > p->want_end;
+}
+
 /* How many bytes are worth reading at `offset` where `size` are asked for. */
 static uint64_t chunk_worth(const lb_parquet_chunk *c, uint64_t offset, uint64_t size)
 {
     uint64_t worth = CHUNK_LEAST;
 
+    if (chunk_is_lying(c, offset))
+        return LB_MAX(CHUNK_HEAD, size);
     if (c->plan.scattered)
-        return c->plan.n_places != 0 ? size : LB_MAX(worth, size);
+        return chunk_worth_scattered(c, offset, size);
     if (c->plan.n_places != 0) {
         if (offset < c->last_wanted_byte)
             worth = LB_MIN(c->last_wanted_byte - offset, CHUNK_AHEAD);
@@ -126,15 +166,24 @@ static uint64_t chunk_worth(const lb_parquet_chunk *c, uint64_t offset, uint64_t
     return LB_MAX(worth, size);
 }
 
+/* What is in the window already is not read again. */
 static lb_status chunk_load(lb_parquet_chunk *c, uint64_t offset, uint64_t size, lb_error *err)
 {
-    size_t got = 0;
+    const uint64_t end = c->window_at + c->window.size;
+    size_t kept = 0, got = 0;
 
-    c->window.size = 0;
-    LB_TRY(lb_buf_reserve(&c->window, (size_t)size + CHUNK_SLACK, err));
-    LB_TRY(lb_store_read(c->store, offset, c->window.data, (size_t)size, &got, err));
-    c->window.size = got;
+    if (offset >= c->window_at && offset < end) {
+        kept = (size_t)LB_MIN(end - offset, size);
+        memmove(c->window.data, c->window.data + (offset - c->window_at), kept);
+    }
+    c->window.size = kept;
     c->window_at = offset;
+    if (kept == 0)
+        LB_TRY(lb_parquet_room(&c->window, (size_t)size + CHUNK_SLACK, err));
+    else
+        LB_TRY(lb_buf_reserve(&c->window, (size_t)size - kept + CHUNK_SLACK, err));
+    LB_TRY(lb_store_read(c->store, offset + kept, c->window.data + kept, (size_t)size - kept, &got, err));
+    c->window.size += got;
     return LB_OK;
 }
 
@@ -204,105 +253,66 @@ static lb_status page_stored(lb_parquet_chunk *c, const lb_parquet_page_head *he
     return lb_parquet_page_check(head, *out, err);
 }
 
-/* Decompress into `out`. A size is believed at once where the bytes could well give it, or where it is little for
- * the memory there is; else the output grows as it comes. */
-static lb_status page_unpack(lb_parquet_chunk *c, const uint8_t *bytes, size_t stored, size_t size, lb_buf *out,
-                             lb_error *err)
-{
-    const uint64_t little = LB_MAX((uint64_t)4 << 20, c->cx->budget.limit / 8);
+/* ---------------------------------------------------------------- dictionary */
 
-    out->size = 0;
-    if (size > little && size / 64 > stored) {
-        LB_TRY(lb_codec_decode_append(c->plan.codec, &c->work, bytes, stored, size, out, err));
-        if (out->size != size)
-            return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "a page gives %zu bytes, not the %zu of its header", out->size,
-                           size);
-        return lb_buf_reserve(out, CHUNK_SLACK, err);
+/* Bytes that page_stored lent, for longer. Where little else is in the window it changes hands. */
+static lb_status dictionary_keep(lb_parquet_chunk *c, const uint8_t **bytes, size_t size, lb_error *err)
+{
+    const lb_parquet_plan *p = &c->plan;
+    lb_buf *kept = &c->dictionary.stored;
+
+    if (p->held != NULL && *bytes >= p->held && *bytes < p->held + p->held_size)
+        return LB_OK;
+    if (c->window.size / 2 > size) {
+        LB_TRY(lb_parquet_room(kept, size + CHUNK_SLACK, err));
+        lb_buf_put(kept, *bytes, size);
+        *bytes = kept->data;
+        return LB_OK;
     }
-    LB_TRY(lb_buf_reserve(out, size + CHUNK_SLACK, err));
-    LB_TRY(lb_codec_decode_exact(c->plan.codec, &c->work, bytes, stored, out->data, size, err));
-    out->size = size;
+    const lb_buf window = c->window;
+    c->window = *kept;
+    c->window.size = 0;
+    *kept = window;
     return LB_OK;
 }
 
-/* ---------------------------------------------------------------- dictionary */
+/* Pages may stay in the file, and be read as they are asked for. */
+static bool page_may_lie(const lb_parquet_chunk *c, const lb_parquet_page *page)
+{
+    return c->plan.codec == LB_CODEC_NONE && !page->has_crc && c->plan.held == NULL && page->stored_size >= CHUNK_LIE &&
+           page_end(page) <= c->plan.limit;
+}
 
 lb_status lb_parquet_chunk_dictionary_page(lb_parquet_chunk *c, const lb_parquet_page_head *head, lb_error *err)
 {
-    lb_parquet_dictionary *d = &c->dictionary;
+    const lb_parquet_page *page = &head->page;
+    const uint32_t count = (uint32_t)page->num_values;
+    const bool part = plan_is_part(&c->plan);
     const uint8_t *bytes;
 
-    if (d->there)
-        return lb_fail(err, LB_CORRUPT, LB_AT(head->page.offset), "a second dictionary page");
-    if (head->page.encoding != LB_PARQUET_PLAIN && head->page.encoding != LB_PARQUET_PLAIN_DICTIONARY)
-        return lb_fail(err, LB_UNSUPPORTED, LB_AT(head->page.offset), "a dictionary with encoding %d",
-                       (int)head->page.encoding);
+    if (c->dictionary.there)
+        return lb_fail(err, LB_CORRUPT, LB_AT(page->offset), "a second dictionary page");
+    if (page->encoding != LB_PARQUET_PLAIN && page->encoding != LB_PARQUET_PLAIN_DICTIONARY)
+        return lb_fail(err, LB_UNSUPPORTED, LB_AT(page->offset), "a dictionary with encoding %d", (int)page->encoding);
+    if (part && page_may_lie(c, page))
+        return lb_parquet_dictionary_lie(&c->dictionary, c->store, page->offset + page->header_size, page->stored_size,
+                                         count, err);
     LB_TRY(page_stored(c, head, &bytes, err));
-    d->bytes.size = 0;
-    LB_TRY(lb_buf_reserve(&d->bytes, CHUNK_SLACK, err));
-    if (c->plan.codec == LB_CODEC_NONE) {
-        LB_TRY(lb_buf_reserve(&d->bytes, head->page.stored_size + (size_t)CHUNK_SLACK, err));
-        lb_buf_put(&d->bytes, bytes, head->page.stored_size);
-    } else if (head->page.stored_size != 0) {
-        LB_TRY(page_unpack(c, bytes, head->page.stored_size, head->page.size, &d->bytes, err));
-    }
-    d->there = true;
-    d->count = (uint32_t)head->page.num_values;
-    return LB_OK;
+    if (part && c->plan.codec != LB_CODEC_NONE)
+        LB_TRY(dictionary_keep(c, &bytes, page->stored_size, err));
+    return lb_parquet_dictionary_take(&c->dictionary, c->plan.codec, &c->body.work, bytes, page->stored_size,
+                                      page->size, count, part, err);
 }
 
-/* Decimals of their own lengths. */
-static lb_status dictionary_of_strings(const lb_parquet_dictionary *d, lb_parquet_values *v,
-                                       const lb_parquet_conversion *as, lb_buf *out, lb_error *err)
-{
-    lb_parquet_strings strings;
-
-    lb_parquet_strings_init(&strings, out->budget);
-    lb_status status = lb_parquet_values_strings(v, d->count, &strings, err);
-    if (status == LB_OK)
-        status = lb_buf_reserve(out, d->count * as->width + CHUNK_SLACK, err);
-    if (status == LB_OK)
-        status = lb_parquet_convert_strings(as, &strings, out->data, err);
-    lb_parquet_strings_free(&strings);
-    return status;
-}
-
-static lb_status dictionary_wide(const lb_parquet_dictionary *d, lb_parquet_values *v, const lb_parquet_conversion *as,
-                                 lb_buf *out, lb_error *err)
-{
-    const uint8_t *plain;
-
-    if (as->stored == 0)
-        return dictionary_of_strings(d, v, as, out, err);
-    LB_TRY(lb_parquet_values_lend(v, d->count, &plain, err));
-    LB_TRY(lb_buf_reserve(out, d->count * as->width + CHUNK_SLACK, err));
-    return lb_parquet_convert(as, plain, d->count, out->data, err);
-}
-
-lb_status lb_parquet_chunk_dictionary(lb_parquet_chunk *c, const lb_parquet_conversion *as, lb_error *err)
+lb_status lb_parquet_chunk_indices(lb_parquet_chunk *c, const lb_parquet_conversion *as, size_t n, uint32_t *out,
+                                   lb_error *err)
 {
     lb_parquet_dictionary *d = &c->dictionary;
-    lb_parquet_values v;
-    lb_buf out;
+    uint32_t most = 0;
 
-    if (d->converted)
-        return LB_OK;
-    if (!d->there)
-        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "dictionary indices, but no dictionary page");
-    lb_buf_init(&out, &c->cx->budget);
-    lb_parquet_values_init(&v, &c->cx->budget);
-    lb_status status =
-        lb_parquet_values_open(&v, c->plan.leaf, LB_PARQUET_PLAIN, d->bytes.data, d->bytes.size, d->count, err);
-    if (status == LB_OK && as->form == LB_PARQUET_STRINGS) {
-        status = lb_parquet_values_spans(&v, d->count, &d->spans, err);
-    } else if (status == LB_OK) {
-        status = dictionary_wide(d, &v, as, &out, err);
-        lb_buf_free(&d->bytes);
-        d->bytes = out;
-    }
-    lb_parquet_values_free(&v);
-    d->converted = status == LB_OK;
-    return status;
+    LB_TRY(lb_parquet_dictionary_ready(d, c->plan.leaf, as, 0, err));
+    LB_TRY(lb_parquet_values_indices(&c->values, n, d->count, out, &most, err));
+    return n == 0 ? LB_OK : lb_parquet_dictionary_pick(d, c->plan.leaf, as, out, n, most, err);
 }
 
 /* With places the dictionary lies before the first data page, and is read when a page asks for it. */
@@ -322,6 +332,11 @@ static lb_status chunk_find_dictionary(lb_parquet_chunk *c, lb_error *err)
 
 /* ---------------------------------------------------------------- a page's parts */
 
+static bool is_dictionary(int32_t encoding)
+{
+    return encoding == LB_PARQUET_PLAIN_DICTIONARY || encoding == LB_PARQUET_RLE_DICTIONARY;
+}
+
 static unsigned bits_of(uint16_t max)
 {
     return max == 0 ? 0 : 32 - (unsigned)__builtin_clz(max);
@@ -332,10 +347,36 @@ static lb_status levels_short(const lb_parquet_page_head *head, lb_error *err)
     return lb_fail(err, LB_CORRUPT, LB_AT(head->page.offset), "the levels of a page end too early");
 }
 
-/* Levels of a v1 page at the front of [*at, end). */
-static lb_status levels_v1(const lb_parquet_page_head *head, int32_t encoding, uint16_t max, const uint8_t **at,
-                           const uint8_t *end, lb_buf *turned, lb_parquet_hybrid *out, lb_error *err)
+/* Have bytes of the page at hand, from `at` on; what does not stand in its body is there. */
+static lb_status page_reach(lb_parquet_chunk *c, const uint8_t *at, uint64_t size, lb_error *err)
 {
+    return c->body.part ? lb_parquet_body_reach(&c->body, (size_t)(at - c->body.bytes.data), size, err) : LB_OK;
+}
+
+/* Levels in the old encoding. */
+static lb_status levels_packed(lb_parquet_chunk *c, unsigned width, const uint8_t *at, uint64_t bytes, lb_buf *turned,
+                               lb_parquet_hybrid *out, lb_error *err)
+{
+    const uint64_t n = c->head.page.num_values;
+
+    LB_TRY(page_reach(c, at, bytes, err));
+    turned->size = 0;
+    LB_TRY(lb_buf_reserve(turned, (size_t)bytes + 1, err));
+    lb_parquet_reorder(at, width, n, turned->data);
+    lb_parquet_hybrid_init(out, turned->data, (size_t)bytes, width);
+    out->packed = true;
+    out->run = turned->data;
+    out->run_size = (size_t)bytes;
+    out->left = n;
+    out->at = out->end;
+    return LB_OK;
+}
+
+/* Levels of a v1 page at the front of [*at, end). */
+static lb_status levels_v1(lb_parquet_chunk *c, int32_t encoding, uint16_t max, const uint8_t **at, const uint8_t *end,
+                           lb_buf *turned, lb_parquet_hybrid *out, lb_error *err)
+{
+    const lb_parquet_page_head *head = &c->head;
     const size_t rest = (size_t)(end - *at);
     const unsigned width = bits_of(max);
     uint32_t size;
@@ -344,77 +385,97 @@ static lb_status levels_v1(const lb_parquet_page_head *head, int32_t encoding, u
         const uint64_t bytes = (head->page.num_values * width + 7) / 8;
         if (bytes > rest)
             return levels_short(head, err);
-        turned->size = 0;
-        LB_TRY(lb_buf_reserve(turned, (size_t)bytes + 1, err));
-        lb_parquet_reorder(*at, width, head->page.num_values, turned->data);
-        lb_parquet_hybrid_init(out, turned->data, (size_t)bytes, width);
-        out->packed = true;
-        out->run = turned->data;
-        out->run_size = (size_t)bytes;
-        out->left = head->page.num_values;
-        out->at = out->end;
         *at += bytes;
-        return LB_OK;
+        return levels_packed(c, width, *at - bytes, bytes, turned, out, err);
     }
     if (encoding != LB_PARQUET_RLE)
         return lb_fail(err, LB_UNSUPPORTED, LB_AT(head->page.offset), "levels in encoding %d", (int)encoding);
     if (rest < 4)
         return levels_short(head, err);
+    LB_TRY(page_reach(c, *at, 4, err));
     memcpy(&size, *at, 4);
     if (size > rest - 4)
         return levels_short(head, err);
+    LB_TRY(page_reach(c, *at, 4 + (uint64_t)size, err));
     lb_parquet_hybrid_init(out, *at + 4, size, width);
     *at += 4 + (size_t)size;
     return LB_OK;
 }
 
-static lb_status page_begin_v1(lb_parquet_chunk *c, const uint8_t *stored, lb_error *err)
+/* Is it likely that some of the page's rows are not asked for? */
+static bool page_is_part(const lb_parquet_chunk *c)
 {
-    const lb_parquet_page_head *head = &c->head;
-    const lb_parquet_leaf *leaf = c->plan.leaf;
-    const uint8_t *at = stored, *end = stored + head->page.stored_size;
+    const lb_parquet_plan *p = &c->plan;
+    const lb_parquet_page *page = &c->head.page;
 
-    if (c->plan.codec != LB_CODEC_NONE && head->page.stored_size != 0) {
-        LB_TRY(page_unpack(c, stored, head->page.stored_size, head->page.size, &c->body, err));
-        at = c->body.data;
-        end = at + c->body.size;
+    return p->sparse || c->row < p->want_first || page->n_rows == LB_PARQUET_UNKNOWN || c->row > p->want_end ||
+           page->n_rows > p->want_end - c->row;
+}
+
+/* Decompress what stands at *at, or be ready to. */
+static lb_status page_unpack(lb_parquet_chunk *c, size_t size, const uint8_t **at, const uint8_t **end, lb_error *err)
+{
+    const size_t stored = (size_t)(*end - *at);
+
+    if (page_is_part(c))
+        LB_TRY(lb_parquet_body_begin(&c->body, c->plan.codec, *at, stored, size, err));
+    else
+        LB_TRY(lb_parquet_body_unpack(&c->body, c->plan.codec, &c->body.work, *at, stored, size, err));
+    *at = c->body.bytes.data;
+    *end = *at + c->body.bytes.size;
+    return LB_OK;
+}
+
+/* Values of most encodings are only begun where all of their bytes are there. */
+static lb_status page_values(lb_parquet_chunk *c, const uint8_t *at, const uint8_t *end, lb_error *err)
+{
+    const int32_t encoding = c->head.page.encoding;
+
+    if (is_dictionary(encoding)) {
+        LB_TRY(page_reach(c, at, 1, err));
+    } else if (encoding != LB_PARQUET_PLAIN) {
+        LB_TRY(page_reach(c, at, (uint64_t)(end - at), err));
+        c->body.part = false;
     }
-    if (head->page.num_values == 0) /* whatever else is in it */
-        return lb_parquet_values_open(&c->values, leaf, LB_PARQUET_PLAIN, NULL, 0, 0, err);
-    if (leaf->max_rep != 0)
-        LB_TRY(levels_v1(head, head->rep_encoding, leaf->max_rep, &at, end, &c->turned[0], &c->rep, err));
-    if (leaf->max_def != 0)
-        LB_TRY(levels_v1(head, head->def_encoding, leaf->max_def, &at, end, &c->turned[1], &c->def, err));
-    return lb_parquet_values_open(&c->values, leaf, head->page.encoding, at, (size_t)(end - at), head->page.num_values,
+    return lb_parquet_values_open(&c->values, c->plan.leaf, encoding, at, (size_t)(end - at), c->head.page.num_values,
                                   err);
 }
 
+static lb_status page_begin_v1(lb_parquet_chunk *c, const uint8_t *at, const uint8_t *end, lb_error *err)
+{
+    const lb_parquet_page_head *head = &c->head;
+    const lb_parquet_leaf *leaf = c->plan.leaf;
+
+    if (c->plan.codec != LB_CODEC_NONE && at != end)
+        LB_TRY(page_unpack(c, head->page.size, &at, &end, err));
+    if (head->page.num_values == 0) /* whatever else is in it */
+        return lb_parquet_values_open(&c->values, leaf, LB_PARQUET_PLAIN, NULL, 0, 0, err);
+    if (leaf->max_rep != 0)
+        LB_TRY(levels_v1(c, head->rep_encoding, leaf->max_rep, &at, end, &c->turned[0], &c->rep, err));
+    if (leaf->max_def != 0)
+        LB_TRY(levels_v1(c, head->def_encoding, leaf->max_def, &at, end, &c->turned[1], &c->def, err));
+    return page_values(c, at, end, err);
+}
+
 /* Levels stand before the values, never compressed. */
-static lb_status page_begin_v2(lb_parquet_chunk *c, const uint8_t *stored, lb_error *err)
+static lb_status page_begin_v2(lb_parquet_chunk *c, const uint8_t *at, const uint8_t *end, lb_error *err)
 {
     const lb_parquet_page_head *head = &c->head;
     const lb_parquet_leaf *leaf = c->plan.leaf;
     const size_t levels = (size_t)head->rep_size + head->def_size;
-    size_t size = head->page.stored_size - levels;
 
+    LB_TRY(page_reach(c, at, levels, err));
     if (leaf->max_rep != 0)
-        lb_parquet_hybrid_init(&c->rep, stored, head->rep_size, bits_of(leaf->max_rep));
+        lb_parquet_hybrid_init(&c->rep, at, head->rep_size, bits_of(leaf->max_rep));
     if (leaf->max_def != 0)
-        lb_parquet_hybrid_init(&c->def, stored + head->rep_size, head->def_size, bits_of(leaf->max_def));
-    stored += levels;
-    if (c->plan.codec != LB_CODEC_NONE && head->compressed && size != 0) {
+        lb_parquet_hybrid_init(&c->def, at + head->rep_size, head->def_size, bits_of(leaf->max_def));
+    at += levels;
+    if (c->plan.codec != LB_CODEC_NONE && head->compressed && at != end) {
         if (head->page.size < levels)
             return lb_fail(err, LB_CORRUPT, LB_AT(head->page.offset), "levels are longer than the page");
-        LB_TRY(page_unpack(c, stored, size, head->page.size - levels, &c->body, err));
-        stored = c->body.data;
-        size = c->body.size;
+        LB_TRY(page_unpack(c, head->page.size - levels, &at, &end, err));
     }
-    return lb_parquet_values_open(&c->values, leaf, head->page.encoding, stored, size, head->page.num_values, err);
-}
-
-static bool is_dictionary(int32_t encoding)
-{
-    return encoding == LB_PARQUET_PLAIN_DICTIONARY || encoding == LB_PARQUET_RLE_DICTIONARY;
+    return page_values(c, at, end, err);
 }
 
 /* Values that go on from the last one of a page that was passed over, as old writers left them (PARQUET-246): decode
@@ -438,7 +499,7 @@ static lb_status chunk_replay(lb_parquet_chunk *c, lb_error *err)
             there += before->defs[before->block_at] == plan.leaf->max_def;
             before->row += before->reps[before->block_at] == 0;
         }
-        status = lb_parquet_values_skip(&before->values, there, err);
+        status = lb_parquet_chunk_skip(before, there, err);
     }
     c->values.last.size = 0;
     if (status == LB_OK)
@@ -447,26 +508,130 @@ static lb_status chunk_replay(lb_parquet_chunk *c, lb_error *err)
     return status;
 }
 
+/* The page's bytes as they stand in the file; where only a part of them is going to be asked for, and nothing has to be done
+ * with them before, they stay there. */
+static lb_status page_bytes(lb_parquet_chunk *c, const uint8_t **at, const uint8_t **end, lb_error *err)
+{
+    const lb_parquet_page *page = &c->head.page;
+
+    if (page_is_part(c) && page_may_lie(c, page)) {
+        LB_TRY(lb_parquet_body_lie(&c->body, c->store, page->offset + page->header_size, page->stored_size, err));
+        *at = c->body.bytes.data;
+    } else {
+        LB_TRY(page_stored(c, &c->head, at, err));
+    }
+    *end = *at + page->stored_size;
+    return LB_OK;
+}
+
 lb_status lb_parquet_chunk_begin(lb_parquet_chunk *c, const lb_parquet_page_head *head, lb_error *err)
 {
-    const uint8_t *stored;
+    const uint8_t *at, *end;
 
     LB_TRY(lb_check_cancel(c->cx, err));
+    lb_parquet_body_reset(&c->body);
     c->head = *head;
     c->levels_left = 0;
     if (is_dictionary(head->page.encoding) && !c->dictionary.there && c->plan.n_places != 0)
         LB_TRY(chunk_find_dictionary(c, err));
-    LB_TRY(page_stored(c, head, &stored, err));
-    lb_parquet_hybrid_init(&c->rep, stored, 0, 0);
-    lb_parquet_hybrid_init(&c->def, stored, 0, 0);
+    LB_TRY(page_bytes(c, &at, &end, err));
+    lb_parquet_hybrid_init(&c->rep, at, 0, 0);
+    lb_parquet_hybrid_init(&c->def, at, 0, 0);
     lb_status status =
-        head->page.kind == LB_PARQUET_DATA_PAGE ? page_begin_v1(c, stored, err) : page_begin_v2(c, stored, err);
+        head->page.kind == LB_PARQUET_DATA_PAGE ? page_begin_v1(c, at, end, err) : page_begin_v2(c, at, end, err);
     if (status != LB_OK)
         return status;
     c->levels_left = head->page.num_values;
     const lb_parquet_values *v = &c->values;
     const bool goes_on = v->kind == LB_PARQUET_V_DELTA_BYTES && v->prefixes.total != 0 && v->prefixes.last != 0;
     return goes_on && c->passed && v->last.size == 0 ? chunk_replay(c, err) : LB_OK;
+}
+
+/* ---------------------------------------------------------------- values of the page at hand */
+
+/* Walk over `n` strings; *end: behind them, or NULL where they end before. */
+static lb_status chunk_walk(lb_parquet_chunk *c, uint64_t n, const uint8_t **end, lb_error *err)
+{
+    lb_parquet_body *b = &c->body;
+    const size_t all = b->bytes.size;
+    size_t at = (size_t)(c->values.at - b->bytes.data), there = lb_parquet_body_there(b, at);
+
+    *end = NULL;
+    for (; n != 0; n--) {
+        uint32_t size;
+        if (at + sizeof size > there) {
+            if (at + sizeof size > all)
+                return LB_OK;
+            LB_TRY(lb_parquet_body_reach(b, at, lb_parquet_body_step(b), err));
+            there = lb_parquet_body_there(b, at);
+        }
+        memcpy(&size, b->bytes.data + at, sizeof size);
+        if (size > all - at - sizeof size)
+            return LB_OK;
+        at += sizeof size + (size_t)size;
+    }
+    *end = b->bytes.data + at;
+    return LB_OK;
+}
+
+/* Strings that are going to be copied. */
+static lb_status chunk_want_strings(lb_parquet_chunk *c, uint64_t n, lb_error *err)
+{
+    const uint8_t *end;
+
+    LB_TRY(chunk_walk(c, n, &end, err));
+    return end == NULL ? LB_OK : page_reach(c, c->values.at, (uint64_t)(end - c->values.at), err);
+}
+
+/* How long runs are is only known when they are there. */
+static lb_status chunk_want_runs(lb_parquet_chunk *c, uint64_t n, lb_error *err)
+{
+    lb_parquet_body *b = &c->body;
+    const lb_parquet_hybrid *h = &c->values.runs;
+    const size_t from = (size_t)((h->left != 0 && h->packed ? h->run : h->at) - b->bytes.data);
+    size_t there = lb_parquet_body_there(b, from);
+
+    for (;;) {
+        const uint8_t *end = lb_parquet_hybrid_reach(h, n, b->bytes.data + there);
+        if (end != NULL)
+            return lb_parquet_body_reach(b, from, (uint64_t)(end - b->bytes.data) - from, err);
+        LB_TRY(lb_parquet_body_reach(b, from, there - from + lb_parquet_body_step(b), err));
+        there = lb_parquet_body_there(b, from);
+    }
+}
+
+lb_status lb_parquet_chunk_want(lb_parquet_chunk *c, uint64_t n, lb_error *err)
+{
+    const lb_parquet_values *v = &c->values;
+
+    if (!c->body.part || n == 0)
+        return LB_OK;
+    switch (v->kind) {
+    case LB_PARQUET_V_FIXED:
+        return page_reach(c, v->at, v->width == 0 || n > SIZE_MAX / v->width ? SIZE_MAX : n * v->width, err);
+    case LB_PARQUET_V_BITS:
+        return page_reach(c, v->at + LB_MIN(v->given, v->count) / 8, LB_MIN(n, v->count) / 8 + 2, err);
+    case LB_PARQUET_V_STRINGS:
+        return chunk_want_strings(c, n, err);
+    case LB_PARQUET_V_DICTIONARY:
+        return chunk_want_runs(c, n, err);
+    default:
+        return LB_OK;
+    }
+}
+
+lb_status lb_parquet_chunk_skip(lb_parquet_chunk *c, uint64_t n, lb_error *err)
+{
+    const uint8_t *end = NULL;
+
+    if (c->body.part && c->values.kind == LB_PARQUET_V_STRINGS)
+        LB_TRY(chunk_walk(c, n, &end, err));
+    else if (c->values.kind == LB_PARQUET_V_DICTIONARY)
+        LB_TRY(lb_parquet_chunk_want(c, n, err));
+    if (end == NULL)
+        return lb_parquet_values_skip(&c->values, n, err);
+    c->values.at = end;
+    return LB_OK;
 }
 
 /* ---------------------------------------------------------------- the next page */

@@ -3,19 +3,10 @@
 #ifndef LB_FORMAT_PARQUET_CHUNK_H
 #define LB_FORMAT_PARQUET_CHUNK_H
 
-#include "format/parquet/parquet_convert.h"
+#include "format/parquet/parquet_dictionary.h"
 #include "format/parquet/parquet_page.h"
 
 #define LB_PARQUET_LEVELS 2048 /* levels are decoded so many at a time */
-
-/* The values of a dictionary page, brought to the Arrow type. */
-typedef struct lb_parquet_dictionary {
-    bool there; /* a page of it was seen and read */
-    /* `bytes` hold Arrow values, or `spans` say where in them strings are; before, they are the page's own. */
-    bool converted;
-    uint32_t count;
-    lb_buf bytes, spans;
-} lb_parquet_dictionary;
 
 struct lb_parquet_chunk {
     lb_context *cx;
@@ -25,7 +16,6 @@ struct lb_parquet_chunk {
     lb_buf window; /* bytes of the file from window_at on */
     uint64_t window_at;
     uint64_t last_wanted_byte; /* places known: where the last wanted page ends */
-    lb_codec_work work;
     lb_parquet_dictionary dictionary;
 
     uint64_t next;        /* offset of the next page's header */
@@ -36,7 +26,7 @@ struct lb_parquet_chunk {
 
     lb_parquet_page_head head; /* of the page at hand */
     uint64_t levels_left;      /* of its values, nulls counted, those not yet decoded to a level */
-    lb_buf body;               /* decompressed */
+    lb_parquet_body body;      /* of it, if its values do not stand in the window */
     lb_buf turned[2];          /* old levels in the usual order of bits */
     lb_parquet_hybrid rep, def;
     lb_parquet_values values;
@@ -61,8 +51,16 @@ lb_status lb_parquet_chunk_begin(lb_parquet_chunk *c, const lb_parquet_page_head
 /* Read a dictionary page. */
 lb_status lb_parquet_chunk_dictionary_page(lb_parquet_chunk *c, const lb_parquet_page_head *head, lb_error *err);
 
-/* The dictionary in Arrow's form. Errors: CORRUPT: the chunk has none. */
-lb_status lb_parquet_chunk_dictionary(lb_parquet_chunk *c, const lb_parquet_conversion *conversion, lb_error *err);
+/* Before the next `n` values of the page at hand are asked of c->values: have their bytes. */
+lb_status lb_parquet_chunk_want(lb_parquet_chunk *c, uint64_t n, lb_error *err);
+
+/* Pass over the next `n` values. Errors: CORRUPT, where they end before. */
+lb_status lb_parquet_chunk_skip(lb_parquet_chunk *c, uint64_t n, lb_error *err);
+
+/* The next `n` dictionary indices, and the values that they name. Errors: CORRUPT: the chunk has no dictionary, or not so
+ * many values in it. */
+lb_status lb_parquet_chunk_indices(lb_parquet_chunk *c, const lb_parquet_conversion *as, size_t n, uint32_t *out,
+                                   lb_error *err);
 
 /* The page at hand was used up: did as many rows begin in it as its header says? Errors: CORRUPT. */
 lb_status lb_parquet_chunk_done(const lb_parquet_chunk *c, lb_error *err);

@@ -446,11 +446,10 @@ static lb_status dictionary_wide(pq_field *f, lb_parquet_chunk *chunk, size_t n,
 {
     uint32_t indices[COLUMN_BLOCK];
 
-    LB_TRY(lb_parquet_chunk_dictionary(chunk, &f->as, err));
     for (size_t at = 0; at < n; at += COLUMN_BLOCK) {
         const size_t part = LB_MIN(n - at, (size_t)COLUMN_BLOCK);
-        LB_TRY(lb_parquet_values_indices(&chunk->values, part, chunk->dictionary.count, indices, err));
-        gather_wide(chunk->dictionary.bytes.data, f->as.width, indices, part, out + at * f->as.width);
+        LB_TRY(lb_parquet_chunk_indices(chunk, &f->as, part, indices, err));
+        gather_wide(chunk->dictionary.values, f->as.width, indices, part, out + at * f->as.width);
     }
     return LB_OK;
 }
@@ -468,7 +467,7 @@ static lb_status strings_pick(const lb_parquet_dictionary *from, const uint32_t 
     size_t end = out->data.size;
     for (size_t i = 0; i < n; i++) {
         const lb_parquet_span span = spans[indices[i]];
-        lb_parquet_copy(out->data.data + end, from->bytes.data + span.first, span.size, true);
+        lb_parquet_copy(out->data.data + end, from->values + span.first, span.size, true);
         end += span.size;
         to[i] = (int32_t)end;
     }
@@ -481,10 +480,9 @@ static lb_status dictionary_strings(pq_field *f, lb_parquet_chunk *chunk, size_t
 {
     uint32_t indices[COLUMN_BLOCK];
 
-    LB_TRY(lb_parquet_chunk_dictionary(chunk, &f->as, err));
     for (size_t at = 0; at < n; at += COLUMN_BLOCK) {
         const size_t part = LB_MIN(n - at, (size_t)COLUMN_BLOCK);
-        LB_TRY(lb_parquet_values_indices(&chunk->values, part, chunk->dictionary.count, indices, err));
+        LB_TRY(lb_parquet_chunk_indices(chunk, &f->as, part, indices, err));
         LB_TRY(strings_pick(&chunk->dictionary, indices, part, &f->strings, err));
     }
     return LB_OK;
@@ -496,7 +494,7 @@ static lb_status convert_wide(lb_parquet_column *c, pq_field *f, lb_parquet_valu
 {
     const uint8_t *stored;
 
-    if (f->as.stored == 0) {
+    if (f->as.strings != NULL) {
         c->strings.data.size = c->strings.ends.size = 0;
         LB_TRY(lb_parquet_values_strings(v, n, &c->strings, err));
         return lb_parquet_convert_strings(&f->as, &c->strings, out, err);
@@ -505,7 +503,7 @@ static lb_status convert_wide(lb_parquet_column *c, pq_field *f, lb_parquet_valu
     for (size_t at = 0; stored == NULL && at < n; at += COLUMN_BLOCK) {
         const size_t part = LB_MIN(n - at, (size_t)COLUMN_BLOCK);
         c->scratch.size = 0;
-        LB_TRY(lb_buf_reserve(&c->scratch, part * f->as.stored, err));
+        LB_TRY(lb_buf_reserve(&c->scratch, part * f->as.stored + 1, err)); /* never NULL */
         LB_TRY(lb_parquet_values_fixed(v, part, c->scratch.data, err));
         LB_TRY(lb_parquet_convert(&f->as, c->scratch.data, part, out + at * f->as.width, err));
     }
@@ -568,8 +566,10 @@ static lb_status bit_values(lb_parquet_column *c, pq_field *f, lb_parquet_chunk 
 static lb_status leaf_values(lb_parquet_column *c, pq_field *f, lb_parquet_chunk *chunk, size_t slots, size_t n,
                              lb_error *err)
 {
-    lb_status status = LB_OK;
+    lb_status status = f->as.form == LB_PARQUET_NOTHING ? LB_OK : lb_parquet_chunk_want(chunk, n, err);
 
+    if (status != LB_OK)
+        return status;
     if (f->as.form == LB_PARQUET_WIDE)
         status = wide_values(c, f, chunk, slots, n, err);
     else if (f->as.form == LB_PARQUET_STRINGS)
@@ -583,7 +583,7 @@ static lb_status leaf_values(lb_parquet_column *c, pq_field *f, lb_parquet_chunk
 
 static lb_status leaf_skip(const pq_field *f, lb_parquet_chunk *chunk, uint64_t n, lb_error *err)
 {
-    return f->as.form == LB_PARQUET_NOTHING ? LB_OK : lb_parquet_values_skip(&chunk->values, n, err);
+    return f->as.form == LB_PARQUET_NOTHING ? LB_OK : lb_parquet_chunk_skip(chunk, n, err);
 }
 
 /* ---------------------------------------------------------------- columns of one level */

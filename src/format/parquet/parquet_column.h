@@ -106,6 +106,7 @@ typedef struct lb_parquet_plan {
     bool aligned;
     /* Rows that are going to be asked for: how far it may read ahead. */
     uint64_t want_first, want_end;
+    bool sparse;    /* … not all of those rows */
     bool scattered; /* … few of them: pages between may be left out, so it reads one at a time */
     /* Bytes of the file that are in memory already: `held_size` of them from offset `held_at` on; NULL: none. They
      * live as long as the chunk. Anything else is read from the store. */

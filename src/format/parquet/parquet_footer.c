@@ -3,7 +3,7 @@
 #include "base/hash.h"
 
 #define FOOTER_END 8                              /* length and magic */
-#define FOOTER_GUESS ((size_t)64 << 10)           /* read at once, in the hope that it is all */
+#define FOOTER_GUESS ((size_t)32 << 10)           /* read at once, in the hope that it is all */
 #define FOOTER_EMPTY_ROWS_MAX ((uint64_t)1 << 32) /* rows of a file without columns, which take no bytes */
 
 /* ---------------------------------------------------------------- bytes */
@@ -37,6 +37,26 @@ static lb_status footer_read_tail(lb_store *store, lb_parquet_footer *f, lb_erro
     return LB_OK;
 }
 
+/* The last `size` bytes of the file, of which the last ones are there. */
+static lb_status footer_read_front(lb_store *store, lb_parquet_footer *f, size_t size, lb_error *err)
+{
+    const size_t there = f->bytes.size, more = size - there;
+    lb_buf all;
+
+    lb_buf_init(&all, f->bytes.budget);
+    LB_TRY(lb_buf_reserve(&all, size, err));
+    lb_status status = lb_parquet_read_at(store, store->size - size, all.data, more, err);
+    if (status != LB_OK) {
+        lb_buf_free(&all);
+        return status;
+    }
+    memcpy(all.data + more, f->bytes.data, there);
+    all.size = size;
+    lb_buf_free(&f->bytes);
+    f->bytes = all;
+    return LB_OK;
+}
+
 static lb_status footer_check_magic(const lb_store *store, const uint8_t *end, lb_error *err)
 {
     if (memcmp(end - 4, LB_PARQUET_MAGIC, 4) == 0)
@@ -62,15 +82,9 @@ static lb_status footer_load(lb_store *store, lb_parquet_footer *f, size_t *from
                        "the footer claims %u bytes, but the file has %llu", length, (unsigned long long)store->size);
     f->at = store->size - FOOTER_END - length;
     *size = length;
-    if (length + (uint64_t)FOOTER_END > f->bytes.size) {
-        f->bytes.size = 0;
-        LB_TRY(lb_buf_reserve(&f->bytes, length, err));
-        LB_TRY(lb_parquet_read_at(store, f->at, f->bytes.data, length, err));
-        f->bytes.size = length;
-        *from = 0;
-    } else {
-        *from = f->bytes.size - FOOTER_END - length;
-    }
+    if (length + (size_t)FOOTER_END > f->bytes.size)
+        LB_TRY(footer_read_front(store, f, length + (size_t)FOOTER_END, err));
+    *from = f->bytes.size - FOOTER_END - length;
     return LB_OK;
 }
 
@@ -136,7 +150,11 @@ static lb_status footer_chunk(footer_parse *p, const lb_pqt_chunk *c, lb_error *
                                    .physical = (uint8_t)m->type,
                                    .statistics = m->statistics.at,
                                    .statistics_size = (uint32_t)m->statistics.size };
-    return lb_buf_append(&p->f->meta_list, &meta, sizeof meta, err);
+    lb_buf *list = &p->f->meta_list;
+    if (list->cap - list->size < sizeof meta)
+        LB_TRY(lb_buf_reserve(list, sizeof meta, err));
+    lb_buf_put(list, &meta, sizeof meta);
+    return LB_OK;
 }
 
 /* Bytes of its chunks, and where the first lies. */

@@ -75,6 +75,16 @@ lb_status lb_parquet_footer_keep(const lb_parquet_footer *footer, lb_arena *aren
 /* A chunk, of either origin. Statistics and the column index only where the footer was read. */
 lb_parquet_meta lb_parquet_footer_meta(const lb_parquet_footer *footer, size_t group, size_t leaf);
 
+/* The same, lent where it stands, or made in `room`. */
+static inline const lb_parquet_meta *lb_parquet_footer_look(const lb_parquet_footer *f, size_t group, size_t leaf,
+                                                            lb_parquet_meta *room)
+{
+    if (f->metas != NULL)
+        return &f->metas[group * f->schema.n_leaves + leaf];
+    *room = lb_parquet_footer_meta(f, group, leaf);
+    return room;
+}
+
 /* Errors: UNSUPPORTED: a codec that Parquet does not have. */
 lb_status lb_parquet_codec(const lb_parquet_meta *meta, lb_str path, lb_codec *out, lb_error *err);
 

@@ -73,8 +73,9 @@ static lb_status parquet_open(const lb_format *format, lb_context *cx, lb_store 
 
 /* ---------------------------------------------------------------- chunks */
 
-/* A chunk with more memory than this is not kept. */
-#define PARQUET_SPARE_BYTES ((size_t)4 << 20)
+/* Chunks that are kept have no more memory than this together, nor than this share of what there may be. */
+#define PARQUET_SPARE_BYTES ((size_t)32 << 20)
+#define PARQUET_SPARE_SHARE 8
 
 lb_status lb_parquet_take_chunk(lb_reader *r, const lb_parquet_plan *plan, lb_parquet_chunk **out, lb_error *err)
 {
@@ -89,11 +90,15 @@ lb_status lb_parquet_take_chunk(lb_reader *r, const lb_parquet_plan *plan, lb_pa
 
 void lb_parquet_give_chunk(lb_reader *r, lb_parquet_chunk **chunk)
 {
+    const size_t most = LB_MIN(PARQUET_SPARE_BYTES, r->cx->budget.limit / PARQUET_SPARE_SHARE);
     lb_parquet_chunk *c = *chunk;
+    size_t kept = c == NULL ? 0 : lb_parquet_chunk_memory(c);
 
     *chunk = NULL;
     pthread_mutex_lock(&r->lock);
-    if (c != NULL && r->n_spare < LB_PARQUET_SPARE && lb_parquet_chunk_memory(c) <= PARQUET_SPARE_BYTES) {
+    for (size_t i = 0; i < r->n_spare; i++)
+        kept += lb_parquet_chunk_memory(r->spare[i]);
+    if (c != NULL && r->n_spare < LB_PARQUET_SPARE && kept <= most) {
         r->spare[r->n_spare++] = c;
         c = NULL;
     }

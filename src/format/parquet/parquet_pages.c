@@ -26,15 +26,14 @@ static lb_parquet_conversion conversion_stored(const lb_parquet_leaf *leaf)
 /* Decode values as far as it takes to know that they are whole. */
 static lb_status walk_values(pages_walk *w, size_t n, lb_error *err)
 {
-    lb_parquet_values *v = &w->chunk->values;
     uint32_t indices[PAGES_BLOCK];
 
-    if (v->kind != LB_PARQUET_V_DICTIONARY)
-        return lb_parquet_values_skip(v, n, err);
-    LB_TRY(lb_parquet_chunk_dictionary(w->chunk, &w->as, err));
+    if (w->chunk->values.kind != LB_PARQUET_V_DICTIONARY)
+        return lb_parquet_chunk_skip(w->chunk, n, err);
+    LB_TRY(lb_parquet_chunk_want(w->chunk, n, err));
     for (size_t part; n != 0; n -= part) {
         part = LB_MIN(n, (size_t)PAGES_BLOCK);
-        LB_TRY(lb_parquet_values_indices(v, part, w->chunk->dictionary.count, indices, err));
+        LB_TRY(lb_parquet_chunk_indices(w->chunk, &w->as, part, indices, err));
     }
     return LB_OK;
 }
@@ -119,7 +118,7 @@ static lb_status walk_page(pages_walk *w, lb_parquet_page_head *head, lb_error *
         return walk_data(w, head, err);
     if (head->page.kind == LB_PARQUET_DICTIONARY_PAGE && w->depth == LB_PARQUET_ALL) {
         LB_TRY(lb_parquet_chunk_dictionary_page(c, head, err));
-        return lb_parquet_chunk_dictionary(c, &w->as, err);
+        return lb_parquet_dictionary_ready(&c->dictionary, c->plan.leaf, &w->as, c->dictionary.count, err);
     }
     return LB_OK;
 }

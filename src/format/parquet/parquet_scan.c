@@ -170,6 +170,7 @@ static lb_status scan_open_group(scan *s, size_t group, uint64_t at, lb_error *e
         LB_TRY(lb_parquet_plan_of(s->r, group, s->leaves[i], &s->plans[i], err));
         s->plans[i].want_first = first;
         s->plans[i].want_end = end;
+        s->plans[i].sparse = n < end - first;
         s->plans[i].scattered = scan_is_scattered(&s->plans[i], n);
     }
     if (n < g->rows)

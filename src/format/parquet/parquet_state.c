@@ -62,13 +62,15 @@ static void state_put_chunks(const lb_parquet_footer *f, lb_buf *out)
     const size_t leaves = f->schema.n_leaves, n = f->n_groups * leaves;
     uint8_t *at = out->data + out->size;
 
-    for (size_t i = 0; i < n; i++) {
-        const lb_parquet_meta m = lb_parquet_footer_meta(f, i / leaves, i % leaves);
-        memcpy(at + i * 8, &m.offset_index, 8);
-        memcpy(at + n * 8 + i * 8, &m.num_values, 8);
-        memcpy(at + n * 16 + i * 4, &m.offset_index_length, 4);
-        at[n * 20 + i] = m.codec;
-    }
+    for (size_t g = 0, i = 0; g < f->n_groups; g++)
+        for (size_t leaf = 0; leaf < leaves; leaf++, i++) {
+            lb_parquet_meta room;
+            const lb_parquet_meta *m = lb_parquet_footer_look(f, g, leaf, &room);
+            memcpy(at + i * 8, &m->offset_index, 8);
+            memcpy(at + n * 8 + i * 8, &m->num_values, 8);
+            memcpy(at + n * 16 + i * 4, &m->offset_index_length, 4);
+            at[n * 20 + i] = m->codec;
+        }
     out->size += n * STATE_CHUNK;
 }
 

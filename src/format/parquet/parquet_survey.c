@@ -48,12 +48,13 @@ static lb_status survey_blocks(const lb_reader *r, lb_arena *arena, lb_entry *ou
         return status;
     }
     LB_TRY(lb_block_builder_finish(&b, arena, &out->blocks, err));
+    lb_parquet_meta room;
     uint8_t *indexed = lb_arena_alloc(arena, f->n_groups / 8 + 1, 1);
     if (indexed == NULL)
         return lb_arena_fail(arena, err);
     for (size_t g = 0; g < f->n_groups; g++)
         for (size_t i = 0; i < f->schema.n_leaves && (indexed[g / 8] >> (g % 8) & 1) == 0; i++)
-            if (lb_parquet_footer_meta(f, g, i).offset_index_length != 0)
+            if (lb_parquet_footer_look(f, g, i, &room)->offset_index_length != 0)
                 indexed[g / 8] |= (uint8_t)(1u << (g % 8));
     out->blocks.page_indexed = indexed;
     out->blocks.packed = true;
@@ -99,14 +100,16 @@ static lb_status survey_chunks(const lb_parquet_footer *f, bool nulls_too, lb_ar
 
     if (offset == NULL || length == NULL || nulls == NULL)
         return lb_arena_fail(arena, err);
-    for (size_t i = 0; i < n; i++) {
-        const lb_parquet_meta m = lb_parquet_footer_meta(f, i / leaves, i % leaves);
-        offset[i] = m.offset;
-        length[i] = m.length;
-        nulls[i] = UINT64_MAX;
-        if (nulls_too)
-            LB_TRY(lb_parquet_null_count(&m, &f->schema.leaves[i % leaves], &nulls[i], err));
-    }
+    for (size_t g = 0, i = 0; g < f->n_groups; g++)
+        for (size_t leaf = 0; leaf < leaves; leaf++, i++) {
+            lb_parquet_meta room;
+            const lb_parquet_meta *m = lb_parquet_footer_look(f, g, leaf, &room);
+            offset[i] = m->offset;
+            length[i] = m->length;
+            nulls[i] = UINT64_MAX;
+            if (nulls_too)
+                LB_TRY(lb_parquet_null_count(m, &f->schema.leaves[leaf], &nulls[i], err));
+        }
     out->chunks = (lb_chunks){ .count = n, .offset = offset, .length = length, .null_count = nulls };
     return survey_leaf_paths(f, arena, out, err);
 }

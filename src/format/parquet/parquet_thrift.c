@@ -1,4 +1,4 @@
-#include "format/parquet/parquet_thrift.h"
+#include "format/parquet/parquet_quick.h"
 
 #define STRUCT_OF(T, text)                                                                                          \
     static const lb_thrift_struct T##_struct = { (text), sizeof(lb_pqt_##T), LB_COUNT_OF(T##_fields), T##_fields }; \
@@ -130,7 +130,11 @@ static const lb_thrift_field chunk_fields[] = {
 STRUCT_OF(chunk, "ColumnChunk");
 
 const lb_thrift_type lb_pqt_chunks_type = {
-    .kind = LB_THRIFT_LIST, .size = sizeof(lb_thrift_list), .item = &chunk_type, .visited = true
+    .kind = LB_THRIFT_LIST,
+    .size = sizeof(lb_thrift_list),
+    .item = &chunk_type,
+    .visited = true,
+    .quick = lb_pqt_chunk_quick,
 };
 
 static const lb_thrift_field group_fields[] = {

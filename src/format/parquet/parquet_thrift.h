@@ -153,6 +153,7 @@ extern const lb_thrift_struct lb_pqt_statistics_struct;
 /* ---------------------------------------------------------------- row groups */
 
 enum {
+    LB_PQT_M_REQUIRED = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5, /* and the size before compression */
     LB_PQT_M_INDEX_PAGE = 1 << 6,
     LB_PQT_M_DICTIONARY = 1 << 7,
     LB_PQT_M_STATISTICS = 1 << 8,

@@ -426,16 +426,18 @@ lb_status lb_parquet_values_bits(lb_parquet_values *v, uint64_t n, uint8_t *bits
     return LB_OK;
 }
 
-lb_status lb_parquet_values_indices(lb_parquet_values *v, size_t n, uint32_t count, uint32_t *out, lb_error *err)
+lb_status lb_parquet_values_indices(lb_parquet_values *v, size_t n, uint32_t count, uint32_t *out, uint32_t *most,
+                                    lb_error *err)
 {
-    uint32_t most = 0;
+    uint32_t greatest = 0;
 
     if (!lb_parquet_hybrid_numbers(&v->runs, n, out))
         return values_end(err);
     for (size_t i = 0; i < n; i++)
-        most = out[i] > most ? out[i] : most;
-    if (n != 0 && most >= count)
-        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "dictionary index %u of %u values", most, count);
+        greatest = out[i] > greatest ? out[i] : greatest;
+    *most = greatest;
+    if (n != 0 && greatest >= count)
+        return lb_fail(err, LB_CORRUPT, LB_NOWHERE, "dictionary index %u of %u values", greatest, count);
     return LB_OK;
 }
 
@@ -482,23 +484,6 @@ static lb_status plain_strings(lb_parquet_values *v, size_t n, lb_parquet_string
     v->at = stop;
     out->data.size = end;
     out->ends.size += n * sizeof *ends;
-    return LB_OK;
-}
-
-lb_status lb_parquet_values_spans(lb_parquet_values *v, size_t n, lb_buf *out, lb_error *err)
-{
-    const uint8_t *base = v->at;
-
-    out->size = 0;
-    if (plain_end(v, n) == NULL)
-        return values_end(err);
-    LB_TRY(lb_buf_reserve(out, (n + 1) * sizeof(lb_parquet_span), err));
-    lb_parquet_span *spans = (lb_parquet_span *)(void *)out->data;
-    for (size_t i = 0; i < n; i++) {
-        spans[i] = (lb_parquet_span){ (uint32_t)(v->at + 4 - base), length_at(v->at) };
-        v->at += 4 + (size_t)spans[i].size;
-    }
-    out->size = n * sizeof *spans;
     return LB_OK;
 }
 

@@ -116,10 +116,9 @@ lb_status lb_parquet_values_lend(lb_parquet_values *v, size_t n, const uint8_t *
 lb_status lb_parquet_values_bits(lb_parquet_values *v, uint64_t n, uint8_t *bits, uint64_t first, lb_error *err);
 /* Arrays of bytes, appended. */
 lb_status lb_parquet_values_strings(lb_parquet_values *v, size_t n, lb_parquet_strings *out, lb_error *err);
-/* Arrays of bytes in PLAIN: where they stand in the page's values, of which `v` has given none yet. */
-lb_status lb_parquet_values_spans(lb_parquet_values *v, size_t n, lb_buf *out, lb_error *err);
-/* DICTIONARY: indices, each below `count`. */
-lb_status lb_parquet_values_indices(lb_parquet_values *v, size_t n, uint32_t count, uint32_t *out, lb_error *err);
+/* DICTIONARY: indices, each below `count`; *most: the greatest (0 of none). */
+lb_status lb_parquet_values_indices(lb_parquet_values *v, size_t n, uint32_t count, uint32_t *out, uint32_t *most,
+                                    lb_error *err);
 
 /* Bytes of a stored value; 0: of its own length (BYTE_ARRAY) or a bit (BOOLEAN). */
 size_t lb_parquet_width(const lb_parquet_leaf *leaf);

@@ -251,15 +251,46 @@ def test_encrypted_files_are_refused_by_name(tmp_path):
 
 # ---------------------------------------------------------------- memory
 
-def test_a_large_group_is_sliced_within_pages(tmp_path):
-    """A row group of 400 MB, within 40 MB."""
+@pytest.mark.parametrize("how", ["none", "none, index", "snappy", "zstd, index", "zstd, dictionary", "lz4, v2"])
+def test_a_large_group_is_sliced_within_pages(tmp_path, how):
+    """A row group of 400 MB, within 16 MB: of pages of 1 MB, and a dictionary of 4 MB."""
     path, n = tmp_path / "a.parquet", 400000
-    text = pa.array(["x" * 1000] * 1000)
+    text = pa.array([f"{i:04}" * 250 for i in range(1000)])
     columns = {"id": pa.array(range(n), pa.int64()), "s": pa.chunked_array([text] * (n // 1000))}
-    pq.write_table(pa.table(columns), path, row_group_size=n, compression="snappy", use_dictionary=False, data_page_size=2**20)
-    library = Library(memory_limit=40 << 20)
+    pq.write_table(pa.table(columns), path, row_group_size=n, compression=how.split(",")[0], use_dictionary="dictionary" in how,
+                   dictionary_pagesize_limit=4 << 20, data_page_size=1 << 20, write_page_index="index" in how,
+                   data_page_version="2.0" if "v2" in how else "1.0")
+    library = Library(memory_limit=16 << 20)
     with library.open(path) as f:
-        assert f.slice(399990, 5)["id"].to_pylist() == list(range(399990, 399995))
-        assert f.take([0, 399999, 200000])["id"].to_pylist() == [0, 399999, 200000]
+        part, taken = f.slice(399990, 5), f.take([0, 399999, 200000])
+        assert part["id"].to_pylist() == list(range(399990, 399995))
+        assert part["s"].to_pylist() == [f"{i:04}" * 250 for i in range(990, 995)]
+        assert taken["id"].to_pylist() == [0, 399999, 200000]
+        assert taken["s"].to_pylist() == ["0000" * 250, "0999" * 250, "0000" * 250]
     with pytest.raises(OSError, match="memory limit"), Library(memory_limit=1 << 20).open(path) as f:
-        f.slice(0, 1000)
+        f.slice(0, 1000 if "dictionary" not in how else 20000)
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "brotli", "lz4", "gzip"])
+def test_every_row_alone(tmp_path, codec):
+    """Pages and dictionaries are decompressed up to the row: of every kind of value, with nulls, wherever it stands."""
+    r, n, path = random.Random(codec), 30000, tmp_path / "a.parquet"
+    values = {"plain": [i * 7919 for i in range(n)], "few": [r.randrange(40) for _ in range(n)],
+              "many": [f"{r.randrange(20000)} of many" for _ in range(n)], "nulls": [None if r.random() < 0.3 else i for i in range(n)],
+              "text": [None if r.random() < 0.1 else "t" * r.randrange(90) + str(i) for i in range(n)],
+              "flags": [None if r.random() < 0.2 else r.random() < 0.5 for _ in range(n)],
+              "runs": [i // 700 for i in range(n)], "lists": [None if i % 9 == 0 else [i] * (i % 4) for i in range(n)],
+              "long": ["x" * 3000 if i % 5000 == 17 else "s" for i in range(n)]}
+    table = pa.table(values)
+    encodings = {"plain": "PLAIN", "nulls": "DELTA_BINARY_PACKED", "text": "PLAIN", "flags": "RLE", "long": "PLAIN"}
+    for index in (False, True):
+        pq.write_table(table, path, compression=codec, use_dictionary=["few", "many", "runs", "lists.list.element"],
+                       column_encoding=encodings, row_group_size=n // 2, data_page_size=100000, write_page_index=index,
+                       max_rows_per_page=n, data_page_version="2.0" if index else "1.0")
+        with Library().open(path) as f:
+            for count in (1, 2, 7, 300):
+                rows = [r.randrange(n) for _ in range(count)]
+                assert f.take(rows).to_pydict() == table.take(rows).to_pydict()
+            for _ in range(20):
+                row, count = r.randrange(n), r.choice([1, 1, 3, 500])
+                assert f.slice(row, count).to_pydict() == table.slice(row, count).to_pydict()
