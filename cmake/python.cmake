@@ -45,13 +45,8 @@ file(CREATE_LINK "${PROJECT_BINARY_DIR}/packaged/${library_name}" "${lakebed_pac
 # Its command has everything inside of which there are archives, since a script's folder knows no way to the package.
 add_executable(lakebed_packaged_command EXCLUDE_FROM_ALL ${command_sources} ${library_objects})
 target_include_directories(lakebed_packaged_command PRIVATE include src)
-execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE runtime
-    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)    # snappy is C++
-if(NOT IS_ABSOLUTE "${runtime}")
-    set(runtime stdc++)
-endif()
 target_link_libraries(lakebed_packaged_command PRIVATE
-    lakebed_flags ${LAKEBED_ARCHIVES} "${runtime}" -static-libgcc Threads::Threads m ${CMAKE_DL_LIBS})
+    lakebed_flags ${LAKEBED_ARCHIVES} -static-libgcc Threads::Threads m ${CMAKE_DL_LIBS})
 set_target_properties(lakebed_packaged_command PROPERTIES OUTPUT_NAME lakebed LINKER_LANGUAGE C
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/packaged")
 
