@@ -67,6 +67,7 @@ static void read_rows(target *t, const uint8_t *data, size_t size)
     REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
     ArrowArrayViewReset(&view);
     array.release(&array);
+    lb_growing_reset(&append, t->all);
     REQUIRE(atomic_load(&budget.used) == 0);
 }
 

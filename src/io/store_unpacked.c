@@ -8,6 +8,8 @@
 #include "io/unpacked.h"
 
 #define UNPACKED_IN ((size_t)256 << 10)
+#define UNPACKED_FILL \
+    ((size_t)64 << 10) /* read at a time: a cursor that is sent elsewhere has read some of it in vain */
 #define UNPACKED_OUT ((size_t)1 << 20)
 #define UNPACKED_STEP ((size_t)16 << 10)
 #define UNPACKED_CURSORS_MOST 32
@@ -17,7 +19,8 @@ typedef struct unpacked_cursor {
     lb_unpacker *unpacker; /* NULL: not made yet */
     lb_unpack_memory memory;
     bool busy, begun, ended;
-    uint64_t used; /* when, counted in reads */
+    uint64_t used;     /* when, counted in reads */
+    uint64_t begun_at; /* before it there is but a window, trimmed to what is referenced */
     uint8_t *in;
     size_t in_from, in_to;
     uint64_t in_next; /* in the file: what is read next */
@@ -266,7 +269,7 @@ static lb_status cursor_begin(unpacked_store *s, unpacked_cursor *c, const lb_un
     c->begun = c->ended = c->noting = false;
     c->in_from = c->in_to = c->out_from = c->out_to = 0;
     c->in_next = p == NULL ? 0 : p->at.byte;
-    c->at = c->point_at = p == NULL ? 0 : p->out_at;
+    c->at = c->point_at = c->begun_at = p == NULL ? 0 : p->out_at;
     if (p != NULL && p->at.window != 0)
         LB_TRY(cursor_window(c, p, err));
     LB_TRY(s->container->begin(c->unpacker, p == NULL ? NULL : &p->at, err));
@@ -294,7 +297,7 @@ static lb_status cursor_fill(unpacked_store *s, unpacked_cursor *c, lb_error *er
     memmove(c->in, c->in + c->in_from, left);
     c->in_from = 0;
     c->in_to = left;
-    LB_TRY(lb_store_read(s->packed, c->in_next, c->in + left, UNPACKED_IN - left, &got, err));
+    LB_TRY(lb_store_read(s->packed, c->in_next, c->in + left, LB_MIN(UNPACKED_IN - left, UNPACKED_FILL), &got, err));
     if (got == 0 && c->in_next < s->packed->size)
         return lb_fail(err, LB_STALE, LB_AT(c->in_next), "the file became shorter while it was read");
     cursor_tap(s, c, got);
@@ -347,11 +350,17 @@ static lb_status cursor_run(unpacked_store *s, unpacked_cursor *c, uint64_t want
     return stop == LB_UNPACK_INPUT ? cursor_fill(s, c, err) : LB_OK;
 }
 
+/* The first byte that the cursor still has. */
+static uint64_t cursor_from(const unpacked_cursor *c)
+{
+    return LB_MAX(c->at - (c->out_to - c->out_from), c->begun_at);
+}
+
 static lb_status cursor_read(unpacked_store *s, unpacked_cursor *c, uint64_t offset, uint8_t *out, size_t size,
                              size_t *got, lb_error *err)
 {
     while (*got < size) {
-        uint64_t from = c->at - (c->out_to - c->out_from), want = offset + *got;
+        uint64_t from = cursor_from(c), want = offset + *got;
         if (want >= from && want < c->at) {
             size_t n = (size_t)LB_MIN((uint64_t)(size - *got), c->at - want);
             memcpy(out + *got, c->out + c->out_to - (size_t)(c->at - want), n);
@@ -370,7 +379,7 @@ static lb_status cursor_read(unpacked_store *s, unpacked_cursor *c, uint64_t off
 /* How far a cursor would have to decompress for a byte: 0 where it has it; UINT64_MAX: it cannot go there. */
 static uint64_t unpacked_way(const unpacked_cursor *c, uint64_t offset)
 {
-    if (!c->begun || offset < c->at - (c->out_to - c->out_from))
+    if (!c->begun || offset < cursor_from(c))
         return UINT64_MAX;
     return offset < c->at || c->ended ? 0 : offset - c->at;
 }

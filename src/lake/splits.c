@@ -151,7 +151,7 @@ static lb_status splits_whole(split_work *w, const lb_blocks *b, uint64_t block,
 
 static void splits_close(split_work *w)
 {
-    for (size_t i = 0; i < w->cap_lot; i++) {
+    for (size_t i = 0; w->lot != NULL && i < w->cap_lot; i++) {
         free(w->lot[i].rows);
         free(w->lot[i].extents);
     }

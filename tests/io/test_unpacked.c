@@ -1,6 +1,7 @@
 /* Views of compressed files under a memory limit: cursors give way to each other, and one that does not fit alone says what it needs. */
 #include "io/unpacked.h"
 
+#include <libdeflate.h>
 #include <lz4frame.h>
 #include <lzma.h>
 #include <pthread.h>
@@ -194,12 +195,55 @@ static void test_what_is_held_is_counted(void **state)
     }
 }
 
+/* A cursor that begins at a restart point has before it but what later bytes refer to: bytes before it come from elsewhere. */
+static void test_windows_are_no_text(void **state)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 256u << 20 };
+    const size_t room = TEXT + TEXT / 8;
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
+    lb_context *cx = NULL;
+    lb_store *packed = NULL, *store = NULL;
+    uint8_t *bytes = malloc(room), *got = malloc(TEXT);
+    size_t n = 0, seen = 0;
+
+    (void)state;
+    assert_true(bytes != NULL && got != NULL);
+    assert_non_null(c);
+    const size_t size = libdeflate_gzip_compress(c, text, TEXT, bytes, room);
+    libdeflate_free_compressor(c);
+    assert_true(size != 0);
+    assert_int_equal(LB_OK, lb_context_new(&options, &cx, NULL));
+    assert_int_equal(LB_OK, lb_store_open_memory(bytes, size, &packed, NULL));
+    assert_int_equal(LB_OK, lb_store_open_unpacked(cx, packed, &lb_container_gzip, &store, NULL));
+    assert_int_equal(LB_OK, lb_store_read(store, 0, got, TEXT, &n, NULL));
+    assert_int_equal(TEXT, n);
+    assert_memory_equal(text, got, TEXT);
+    for (uint64_t at = 1; at < TEXT; at++) {
+        uint64_t point = store->begin_before(store, at);
+        if (point != at)
+            continue;
+        seen++;
+        for (size_t before = 0; before < 40000; before += 1000) {
+            assert_int_equal(LB_OK, lb_store_read(store, at, got, 100, &n, NULL));
+            assert_int_equal(LB_OK, lb_store_read(store, at - before, got, 2000, &n, NULL));
+            assert_memory_equal(text + (at - before), got, n);
+        }
+    }
+    assert_true(seen >= 3);
+    lb_store_close(store);
+    lb_store_close(packed);
+    lb_context_free(cx);
+    free(bytes);
+    free(got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cursors_give_way),
         cmocka_unit_test(test_one_that_does_not_fit_says_so),
         cmocka_unit_test(test_what_is_held_is_counted),
+        cmocka_unit_test(test_windows_are_no_text),
     };
 
     return cmocka_run_group_tests(tests, make_text, free_text);

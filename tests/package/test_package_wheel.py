@@ -150,7 +150,7 @@ def test_it_works_in_a_fresh_environment(environment, tmp_path):
     assert run([environment / "python", "-c", code], tmp_path) == "0 True\n"
     version = package_lake.lakebed.__version__
     assert run([environment / "lakebed", "--version"], tmp_path).startswith("lakebed " + version)
-    assert run([environment / "lakebed", "count", "lake"], tmp_path).strip().endswith("188")
+    assert run([environment / "lakebed", "count", "lake"], tmp_path).strip().endswith("272")
     for call in ("get_include() + '/lakebed.h'", "get_library()"):
         code = "import lakebed, os; print(os.path.isfile(lakebed.%s))" % call
         assert run([environment / "python", "-c", code], tmp_path) == "True\n"
