@@ -45,7 +45,8 @@ static bool front_zstd_begin(lb_codec_front *f)
     return true;
 }
 
-/* One block after another, and no more input than each asks for; behind the last byte of output, the checksum too. False: it ended, or went wrong. */
+/* One block after another, and no more input than each asks for; behind the last byte of output, the checksum too.
+ * False: it ended, or went wrong. */
 static bool front_zstd(lb_codec_front *f, size_t least)
 {
     ZSTD_outBuffer out = { f->out, f->out_size, f->got };

@@ -470,7 +470,8 @@ static lb_status unpacked_try(unpacked_store *s, uint64_t offset, bool alone, vo
     return status;
 }
 
-/* Free the cursors that nobody reads with, and say whether there were some; *busy: somebody reads with others. The lock is held. */
+/* Free the cursors that nobody reads with, and say whether there were some; *busy: somebody reads with others.
+ * The lock is held. */
 static bool unpacked_free_idle(unpacked_store *s, bool *busy)
 {
     bool freed = false;
@@ -498,8 +499,8 @@ static void unpacked_make_room(unpacked_store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Read when nobody else does, with all memory that the view can give. Readers that are refused too would else wait for each other, one
- * waking the next, for as long as there are two of them. */
+/* Read when nobody else does, with all memory that the view can give. Readers that are refused too would else wait for
+ * each other, one waking the next, for as long as there are two of them. */
 static lb_status unpacked_try_alone(unpacked_store *s, uint64_t offset, void *out, size_t size, size_t *got,
                                     lb_error *err)
 {
