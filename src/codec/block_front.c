@@ -45,12 +45,13 @@ static bool front_zstd_begin(lb_codec_front *f)
     return true;
 }
 
-/* One block after another, and no more input than each asks for. False: it ended, or went wrong. */
+/* One block after another, and no more input than each asks for; behind the last byte of output, the checksum too.
+ * False: it ended, or went wrong. */
 static bool front_zstd(lb_codec_front *f, size_t least)
 {
     ZSTD_outBuffer out = { f->out, f->out_size, f->got };
 
-    while (out.pos < least || (least == f->out_size && f->hint != 0)) {
+    while (out.pos < least || (out.pos == f->out_size && f->hint != 0)) {
         ZSTD_inBuffer in = { f->in + f->taken, LB_MIN(f->hint, f->size - f->taken), 0 };
         const size_t before = out.pos, hint = ZSTD_decompressStream(f->work->zstd, &out, &in);
         if (ZSTD_isError(hint) || (in.pos == 0 && out.pos == before) || (hint == 0 && out.pos < least))
@@ -59,7 +60,7 @@ static bool front_zstd(lb_codec_front *f, size_t least)
         f->hint = hint;
     }
     f->got = out.pos;
-    return least < f->out_size || f->taken == f->size;
+    return out.pos < f->out_size || f->taken == f->size;
 }
 
 /* ---------------------------------------------------------------- the others */

@@ -40,6 +40,7 @@ typedef struct unpacked_store {
     const lb_container *container;
     pthread_mutex_t lock; /* of all that follows, and of `busy` and `used` of cursors */
     pthread_cond_t idle;
+    bool alone; /* a reader has all cursors for itself, or waits for them: nobody else takes one */
     size_t n_cursors;
     unpacked_cursor cursors[UNPACKED_CURSORS_MOST];
     uint64_t reads;
@@ -54,6 +55,9 @@ typedef struct unpacked_store {
 
 /* Of its own, and the kilobytes that unpackers do not count. */
 #define UNPACKED_CURSOR_BYTES (UNPACKED_IN + UNPACKED_OUT + 4 * (size_t)LB_UNPACK_HISTORY)
+
+/* A reader that was refused memory so often waits until it is alone, and then it is the last time. */
+#define UNPACKED_TRIES 4
 
 /* Cursors that nobody reads with may hold this part of the memory limit. */
 #define UNPACKED_IDLE_PART 8
@@ -425,9 +429,12 @@ static unpacked_cursor *unpacked_other(unpacked_store *s)
 }
 
 /* Take the cursor for a byte; *begin: at which point it has to begin first (*from; NULL: the beginning). The lock is held. */
-static unpacked_cursor *unpacked_take(unpacked_store *s, uint64_t offset, bool *begin, lb_unpacked_point **from)
+static unpacked_cursor *unpacked_take(unpacked_store *s, uint64_t offset, bool alone, bool *begin,
+                                      lb_unpacked_point **from)
 {
     for (;;) {
+        while (s->alone && !alone)
+            lb_wait(s->cx, &s->idle, &s->lock);
         size_t behind = points_behind(s, offset);
         *from = behind == 0 ? NULL : &s->points[behind - 1];
         uint64_t way = offset - (*from == NULL ? 0 : (*from)->out_at);
@@ -444,7 +451,8 @@ static unpacked_cursor *unpacked_take(unpacked_store *s, uint64_t offset, bool *
     }
 }
 
-static lb_status unpacked_try(unpacked_store *s, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
+static lb_status unpacked_try(unpacked_store *s, uint64_t offset, bool alone, void *out, size_t size, size_t *got,
+                              lb_error *err)
 {
     lb_unpacked_point *from;
     bool begin;
@@ -452,7 +460,7 @@ static lb_status unpacked_try(unpacked_store *s, uint64_t offset, void *out, siz
 
     *got = 0;
     pthread_mutex_lock(&s->lock);
-    unpacked_cursor *c = unpacked_take(s, offset, &begin, &from);
+    unpacked_cursor *c = unpacked_take(s, offset, alone, &begin, &from);
     lb_unpacked_point point = from == NULL ? (lb_unpacked_point){ 0 } : *from;
     pthread_mutex_unlock(&s->lock);
     if (begin)
@@ -471,41 +479,73 @@ static lb_status unpacked_try(unpacked_store *s, uint64_t offset, void *out, siz
     return status;
 }
 
-/* The memory limit was met: free the cursors that nobody reads with, or wait for one of the others. False: this one is alone. */
-static bool unpacked_make_room(unpacked_store *s)
+/* Free the cursors that nobody reads with, and say whether there were some; *busy: somebody reads with others.
+ * The lock is held. */
+static bool unpacked_free_idle(unpacked_store *s, bool *busy)
 {
-    bool freed = false, busy = false;
+    bool freed = false;
 
-    pthread_mutex_lock(&s->lock);
+    *busy = false;
     for (size_t i = 0; i < s->n_cursors; i++) {
         unpacked_cursor *c = &s->cursors[i];
-        busy = busy || (c->busy && c->unpacker != NULL);
+        *busy = *busy || c->busy;
         if (c->busy || c->unpacker == NULL)
             continue;
         cursor_free(s, c);
         freed = true;
     }
-    if (!freed && busy)
+    return freed;
+}
+
+/* The memory limit was met: free what can be, or wait until somebody else has read. */
+static void unpacked_make_room(unpacked_store *s)
+{
+    bool busy;
+
+    pthread_mutex_lock(&s->lock);
+    if (!unpacked_free_idle(s, &busy) && busy)
         lb_wait(s->cx, &s->idle, &s->lock);
     pthread_mutex_unlock(&s->lock);
-    return freed || busy;
+}
+
+/* Read when nobody else does, with all memory that the view can give. Readers that are refused too would else wait for
+ * each other, one waking the next, for as long as there are two of them. */
+static lb_status unpacked_try_alone(unpacked_store *s, uint64_t offset, void *out, size_t size, size_t *got,
+                                    lb_error *err)
+{
+    bool busy;
+
+    pthread_mutex_lock(&s->lock);
+    while (s->alone)
+        lb_wait(s->cx, &s->idle, &s->lock);
+    s->alone = true;
+    for (unpacked_free_idle(s, &busy); busy; unpacked_free_idle(s, &busy))
+        lb_wait(s->cx, &s->idle, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    lb_status status = lb_check_cancel(s->cx, err);
+    if (status == LB_OK)
+        status = unpacked_try(s, offset, true, out, size, got, err);
+    pthread_mutex_lock(&s->lock);
+    s->alone = false;
+    pthread_cond_broadcast(&s->idle);
+    pthread_mutex_unlock(&s->lock);
+    return status;
 }
 
 static lb_status unpacked_read_at(lb_store *store, uint64_t offset, void *out, size_t size, size_t *got, lb_error *err)
 {
     unpacked_store *s = (unpacked_store *)store;
     lb_error why = LB_ERROR_INIT;
-    lb_status status = unpacked_try(s, offset, out, size, got, &why);
+    lb_status status = unpacked_try(s, offset, false, out, size, got, &why);
 
-    /* Alone for the first time, it may have been refused for what others have freed since. */
-    for (unsigned alone = 0; status == LB_BUDGET;) {
-        alone = unpacked_make_room(s) ? 0 : alone + 1;
-        if (alone == 2)
-            break;
+    for (unsigned tries = 1; status == LB_BUDGET && tries <= UNPACKED_TRIES; tries++) {
+        unpacked_make_room(s);
         lb_error_clear(&why);
         status = lb_check_cancel(s->cx, &why);
-        if (status == LB_OK)
-            status = unpacked_try(s, offset, out, size, got, &why);
+        if (status != LB_OK)
+            break;
+        status = tries < UNPACKED_TRIES ? unpacked_try(s, offset, false, out, size, got, &why)
+                                        : unpacked_try_alone(s, offset, out, size, got, &why);
     }
     if (status != LB_OK && err != NULL && err->code == LB_OK)
         *err = why;

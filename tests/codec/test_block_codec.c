@@ -46,6 +46,10 @@ static const struct {
       "0f003df38467deedcc633af324671ee04c7260666016301f98199805cc07660666b1e6d90428b52ffd60c200ed0200b40220"
       "6f6620746865206c616b650a726f772031373839323031323334353637383933303132333435363738391700e010e01df018"
       "f00478073c063c01de018f01af81598077c063c013e01df018f00478073c06bc066601de6dde0c03" },
+    { LB_CODEC_ZSTD, /* with a checksum */
+      "28b52ffd64ee01bd0200d2c30b10a0edcc16660daa708f7f4ba1d0cf2918ffffffbf6ddbb6ddb66ddb1e53c8107733ba0712"
+      "432dd382a95c868cee0527a811f0ebff0680a3d20310fe44087d93120f0af4e73e7be2b993ce9c70909b8a09968b6afd730a"
+      "0a" },
     { LB_CODEC_LZ4,
       "f003726f772030206f6620746865206c616b650a12001d3112001d3212001d3312001d3412001d3512001d3612001d371200"
       "1d3812001d3912001f31b500000eb6001e31b7001e31b8001e31b9001e31ba001e31bb001e31bc001e31bd001e31be001e32"
@@ -222,8 +226,7 @@ static void one_front(lb_codec codec, const uint8_t *block, size_t size, size_t 
     assert_int_equal(n, front.got);
     assert_memory_equal(text, out, n);
     lb_codec_front_begin(&front, codec, &work, block, size - 1, out, n);
-    assert_true(lb_codec_front_reach(&front, 1, NULL) != LB_OK || front.got == n ||
-                lb_codec_front_reach(&front, n, NULL) == LB_CORRUPT);
+    assert_true(lb_codec_front_reach(&front, 1, NULL) != LB_OK || lb_codec_front_reach(&front, n, NULL) == LB_CORRUPT);
     lb_codec_front_end(&front);
     lb_codec_work_free(&work);
     free(out);

@@ -63,20 +63,25 @@ static size_t pack_lz4(const uint8_t *from, uint8_t *to, size_t room)
 }
 
 /* As a stream, so that the frame tells its window and not its size. */
-static size_t pack_zstd(const uint8_t *from, uint8_t *to, size_t room)
+static size_t pack_zstd_window(const uint8_t *from, size_t n, uint8_t *to, size_t room, int window)
 {
     ZSTD_CCtx *c = ZSTD_createCCtx();
-    ZSTD_inBuffer in = { from, PIECE, 0 };
+    ZSTD_inBuffer in = { from, n, 0 };
     ZSTD_outBuffer out = { to, room, 0 };
 
     assert_non_null(c);
     (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
-    (void)ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, 23);
+    (void)ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, window);
     while (in.pos < in.size)
         assert_false(ZSTD_isError(ZSTD_compressStream2(c, &out, &in, ZSTD_e_continue)));
     assert_int_equal(0, ZSTD_compressStream2(c, &out, &in, ZSTD_e_end));
     (void)ZSTD_freeCCtx(c);
     return out.pos;
+}
+
+static size_t pack_zstd(const uint8_t *from, uint8_t *to, size_t room)
+{
+    return pack_zstd_window(from, PIECE, to, room, 23);
 }
 
 static const struct {
@@ -179,6 +184,43 @@ static void test_one_that_does_not_fit_says_so(void **state)
     }
 }
 
+static void *read_refused(void *user)
+{
+    view *v = user;
+    uint8_t byte;
+    size_t got;
+
+    return lb_store_read(v->store, 5000 << 10, &byte, 1, &got, NULL) == LB_BUDGET ? v : NULL;
+}
+
+/* Nor where many threads ask at once, each of which comes some way before it is refused: none waits again and again for others that
+ * are refused as well. So each reads the file a few times, and not thousands. */
+static void test_many_that_do_not_fit_end(void **state)
+{
+    const size_t piece = (size_t)1900 << 10;
+    pthread_t threads[16];
+    view v = { .readers = 0 };
+
+    (void)state;
+    open_view(&v, LB_COUNT_OF(kinds) - 1, (uint64_t)9 << 20);
+    lb_store_close(v.store);
+    lb_store_close(v.packed);
+    size_t room = TEXT + TEXT / 8, size = pack_zstd_window(text, piece, v.bytes, room, 17);
+    size += pack_zstd_window(text + piece, piece, v.bytes + size, room - size, 17);
+    size += pack_zstd_window(text + 2 * piece, piece, v.bytes + size, room - size, 23);
+    assert_int_equal(LB_OK, lb_store_open_memory(v.bytes, size, &v.packed, NULL));
+    assert_int_equal(LB_OK, lb_store_open_unpacked(v.cx, v.packed, &lb_container_zstd, &v.store, NULL));
+    for (size_t i = 0; i < LB_COUNT_OF(threads); i++)
+        assert_int_equal(0, pthread_create(&threads[i], NULL, read_refused, &v));
+    for (size_t i = 0; i < LB_COUNT_OF(threads); i++) {
+        void *result;
+        assert_int_equal(0, pthread_join(threads[i], &result));
+        assert_non_null(result);
+    }
+    assert_true(v.packed->bytes_read <= 8 * LB_COUNT_OF(threads) * size);
+    close_view(&v);
+}
+
 /* With memory for it, what lies apart keeps cursors of its own, and they are counted. */
 static void test_what_is_held_is_counted(void **state)
 {
@@ -242,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cursors_give_way),
         cmocka_unit_test(test_one_that_does_not_fit_says_so),
+        cmocka_unit_test(test_many_that_do_not_fit_end),
         cmocka_unit_test(test_what_is_held_is_counted),
         cmocka_unit_test(test_windows_are_no_text),
     };

@@ -402,14 +402,15 @@ static lb_status levels_v1(lb_parquet_chunk *c, int32_t encoding, uint16_t max, 
     return LB_OK;
 }
 
-/* Is it likely that some of the page's rows are not asked for? */
+/* Is it likely that some of the page's rows are not asked for? Where all rows of the group are, pages are decompressed whole
+ * and their checksums compared, whether or not a page says how many rows it has. */
 static bool page_is_part(const lb_parquet_chunk *c)
 {
     const lb_parquet_plan *p = &c->plan;
     const lb_parquet_page *page = &c->head.page;
 
-    return p->sparse || c->row < p->want_first || page->n_rows == LB_PARQUET_UNKNOWN || c->row > p->want_end ||
-           page->n_rows > p->want_end - c->row;
+    return plan_is_part(p) && (p->sparse || c->row < p->want_first || page->n_rows == LB_PARQUET_UNKNOWN ||
+                               c->row > p->want_end || page->n_rows > p->want_end - c->row);
 }
 
 /* Decompress what stands at *at, or be ready to. */

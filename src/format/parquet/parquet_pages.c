@@ -164,6 +164,7 @@ lb_status lb_parquet_pages(lb_context *cx, lb_store *store, const lb_parquet_pla
     walked.places = NULL;
     walked.want_first = 0;
     walked.want_end = depth == LB_PARQUET_HEADERS ? 0 : plan->rows;
+    walked.sparse = depth == LB_PARQUET_ROWS; /* levels are enough */
     LB_TRY(lb_parquet_chunk_open(cx, store, &walked, &w.chunk, err));
     lb_status status = walk_all(&w, page, user, err);
     lb_parquet_chunk_close(w.chunk);
