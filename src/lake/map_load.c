@@ -1,6 +1,6 @@
 /* Loading a map and finding entries in it. The file is mapped into memory: a map is only ever replaced by rename
  * (io/save.h), never written in place, so the mapped file cannot shrink under a reader; were someone else to cut it
- * off, the process would be killed, which is why data files are never mapped. */
+ * off, the process would be killed, which is why data files are mapped only where a caller asks for that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

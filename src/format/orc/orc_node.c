@@ -442,8 +442,8 @@ static lb_status seek_node(orc_node *n, uint64_t group, bool packed, lb_error *e
     const uint64_t *at = seek_positions(n, group, &count);
 
     (void)seek_fits(n, group, packed, &extra);
-    at += extra;
-    for (unsigned i = 0; i < plan.n; i++) {
+    at = at == NULL ? NULL : at + extra;
+    for (unsigned i = 0; at != NULL && i < plan.n; i++) {
         const unsigned in = plan.parts[i].in, numbers = plan.parts[i].numbers;
         if (in == ORC_IN_PRESENT && !n->in_there[in])
             continue;
