@@ -34,7 +34,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     add = parser.add_argument
     add("--runs", type=int, default=5, help="rounds")
-    add("--library", type=pathlib.Path, default=os.environ.get("LAKEBED_LIB", ROOT / "build" / "liblakebed.so"))
+    add("--library", dest="shared", type=pathlib.Path, default=os.environ.get("LAKEBED_LIB", ROOT / "build" / "liblakebed.so"))
     add("--conformance", type=pathlib.Path, default=os.environ.get("LAKEBED_CONFORMANCE", ROOT.parent / "shared" / "conformance"))
     add("--json", type=pathlib.Path, default=ROOT / "build" / "bench_lineage.json")
     return parser.parse_args()
@@ -161,7 +161,7 @@ def measure_large(ours, runs):
 def main():
     args = arguments()
     with tempfile.TemporaryDirectory(prefix="lakebed-bench-") as name:
-        ours = Ours(args.library, pathlib.Path(name))
+        ours = Ours(args.shared, pathlib.Path(name))
         queries = [generator.Query(seed).text for seed in range(QUERIES)]
         sets = [measure_set(ours, "generated queries", args.runs, generator.ddl(), queries, {"shop": generator.CATALOG},
                             ["shop"] * len(queries))]

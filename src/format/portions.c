@@ -193,6 +193,21 @@ uint64_t lb_portion_lines(const lb_portion *p, size_t from, size_t to)
     return lb_count_lines(bytes, to - from, bytes[-1] == '\r');
 }
 
+const lb_portion_mark *lb_portion_find_mark(const lb_buf *marks, uint64_t row)
+{
+    const lb_portion_mark *all = (const lb_portion_mark *)(const void *)marks->data;
+    size_t from = 0, to = marks->size / sizeof *all;
+
+    while (to - from > 1) {
+        const size_t middle = from + (to - from) / 2;
+        if (all[middle].row <= row)
+            from = middle;
+        else
+            to = middle;
+    }
+    return &all[from];
+}
+
 size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size)
 {
     const uint8_t *data = lb_portion_data(p);

@@ -85,6 +85,15 @@ void lb_tapped_give(lb_tapped *t, uint64_t at, const uint8_t *bytes, size_t size
 void lb_tapped_give_part(lb_tapped *t, const lb_portion *p);
 lb_status lb_tapped_give_store(lb_tapped *t, lb_store *store, uint64_t to, lb_error *err);
 
+/* Where a record begins and where the one before it ends, so many rows and lines behind the beginning of the part's records. */
+typedef struct lb_portion_mark {
+    size_t at, before;
+    uint64_t row, lines;
+} lb_portion_mark;
+
+/* The last of the marks (in order of rows, the first at row 0; at least one) that is not behind a row of the part. */
+const lb_portion_mark *lb_portion_find_mark(const lb_buf *marks, uint64_t row);
+
 /* What a format does. All but `join` are called by several threads at once, each with another part. */
 typedef struct lb_portions_work {
     /* Make and free what a part needs of the format's own; parts are used again for later places of the file. */

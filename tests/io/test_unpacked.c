@@ -282,10 +282,8 @@ static void test_windows_are_no_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cursors_give_way),
-        cmocka_unit_test(test_one_that_does_not_fit_says_so),
-        cmocka_unit_test(test_many_that_do_not_fit_end),
-        cmocka_unit_test(test_what_is_held_is_counted),
+        cmocka_unit_test(test_cursors_give_way),         cmocka_unit_test(test_one_that_does_not_fit_says_so),
+        cmocka_unit_test(test_many_that_do_not_fit_end), cmocka_unit_test(test_what_is_held_is_counted),
         cmocka_unit_test(test_windows_are_no_text),
     };
 

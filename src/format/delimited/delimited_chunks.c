@@ -16,15 +16,9 @@
 #define CHUNK_GUESS_FEW 8
 #define CHUNK_MARK_ROWS 1024
 
-/* Where a record begins and where the one before it ends, so many rows and lines behind the beginning of the part's records. */
-typedef struct chunk_mark {
-    size_t at, before;
-    uint64_t row, lines;
-} chunk_mark;
-
 /* What a part has of ours. */
 typedef struct chunk {
-    lb_buf marks;  /* of chunk_mark, one every CHUNK_MARK_ROWS rows or a few more */
+    lb_buf marks;  /* of lb_portion_mark, one every CHUNK_MARK_ROWS rows or a few more */
     survey survey; /* of the part */
 } chunk;
 
@@ -146,16 +140,16 @@ static bool chunk_in_one(const survey *s, const lb_portion *p)
 static bool chunk_mark_due(const lb_portion *p)
 {
     const chunk *c = p->own;
-    const size_t n = c->marks.size / sizeof(chunk_mark);
+    const size_t n = c->marks.size / sizeof(lb_portion_mark);
 
-    return n == 0 || p->rows - ((const chunk_mark *)(const void *)c->marks.data)[n - 1].row >= CHUNK_MARK_ROWS;
+    return n == 0 || p->rows - ((const lb_portion_mark *)(const void *)c->marks.data)[n - 1].row >= CHUNK_MARK_ROWS;
 }
 
 /* Set a mark at the record at hand. */
 static bool chunk_mark_record(lb_portion *p, const delim_scanner *scan)
 {
     chunk *c = p->own;
-    const chunk_mark mark = { scan->after, p->last_after, p->rows, p->lines };
+    const lb_portion_mark mark = { scan->after, p->last_after, p->rows, p->lines };
 
     return lb_buf_append(&c->marks, &mark, sizeof mark, NULL) == LB_OK;
 }
@@ -167,7 +161,7 @@ static void chunk_passed(lb_portion *p, const delim_scanner *scan, uint64_t n, b
     chunk *c = p->own;
 
     if (n == 0 && marked)
-        c->marks.size -= sizeof(chunk_mark);
+        c->marks.size -= sizeof(lb_portion_mark);
     p->rows += n;
     p->last_after = n != 0 ? scan->after : p->last_after;
 }
@@ -341,25 +335,9 @@ static bool chunk_walk(void *user, lb_portion *p)
 
 /* ---------------------------------------------------------------- values */
 
-/* The last mark that is not behind a row of the part. */
-static const chunk_mark *chunk_find_mark(const chunk *c, uint64_t row)
-{
-    const chunk_mark *marks = (const chunk_mark *)(const void *)c->marks.data;
-    size_t from = 0, to = c->marks.size / sizeof *marks;
-
-    while (to - from > 1) {
-        const size_t middle = from + (to - from) / 2;
-        if (marks[middle].row <= row)
-            from = middle;
-        else
-            to = middle;
-    }
-    return &marks[from];
-}
-
 static survey_start chunk_find_start(const survey *s, const lb_portion *p, delim_scanner *scan, uint64_t row)
 {
-    const chunk_mark *mark = chunk_find_mark(p->own, row);
+    const lb_portion_mark *mark = lb_portion_find_mark(&((const chunk *)p->own)->marks, row);
     size_t at = mark->at, before = mark->before;
     uint64_t lines = mark->lines;
 

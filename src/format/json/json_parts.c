@@ -20,17 +20,11 @@ typedef struct parts_file {
     size_t like_size;
 } parts_file;
 
-/* Where a record begins and where the one before it ends, so many rows and lines behind the beginning of the part's records. */
-typedef struct parts_mark {
-    size_t at, before;
-    uint64_t row, lines;
-} parts_mark;
-
 /* What a part has of ours. */
 typedef struct parts_own {
     survey survey; /* of the part */
     bool begun;
-    lb_buf marks; /* of parts_mark, one every PARTS_MARK_ROWS rows or a few more */
+    lb_buf marks; /* of lb_portion_mark, one every PARTS_MARK_ROWS rows or a few more */
 } parts_own;
 
 /* Are values taken in while the records are walked? Those of blocks only where it is known which rows they are. */
@@ -89,9 +83,9 @@ static bool parts_window(parts_walker *k, size_t size, size_t from)
 }
 
 /* NULL: none was set. */
-static const parts_mark *parts_last_mark(const parts_own *own)
+static const lb_portion_mark *parts_last_mark(const parts_own *own)
 {
-    const parts_mark *marks = (const parts_mark *)(const void *)own->marks.data;
+    const lb_portion_mark *marks = (const lb_portion_mark *)(const void *)own->marks.data;
     const size_t n = own->marks.size / sizeof *marks;
 
     return n == 0 ? NULL : &marks[n - 1];
@@ -102,12 +96,12 @@ static bool parts_mark_record(const parts_walker *k)
 {
     lb_portion *p = k->p;
     parts_own *own = p->own;
-    const parts_mark *last = parts_last_mark(own);
+    const lb_portion_mark *last = parts_last_mark(own);
 
     if (last != NULL && p->rows - last->row < PARTS_MARK_ROWS)
         return true;
     p->lines += lb_portion_lines(p, last != NULL ? last->at : p->from, k->w->start);
-    const parts_mark mark = { k->w->start, p->last_after, p->rows, p->lines };
+    const lb_portion_mark mark = { k->w->start, p->last_after, p->rows, p->lines };
     return lb_buf_append(&own->marks, &mark, sizeof mark, NULL) == LB_OK;
 }
 
@@ -221,7 +215,7 @@ static bool parts_walk_all(parts_walker *k)
     lb_json_walk_init(k->w, k->f->layout);
     if (!parts_walk_inside(k) || !parts_walk_last(k))
         return false;
-    const parts_mark *last = parts_last_mark(p->own);
+    const lb_portion_mark *last = parts_last_mark(p->own);
     p->lines += lb_portion_lines(p, last != NULL ? last->at : p->from, p->to);
     return k->checked >= p->to;
 }
@@ -283,25 +277,9 @@ static lb_status parts_take_in(const parts_file *f, const lb_portion *p, survey 
     return js_survey_put_open(part, err);
 }
 
-/* The last mark that is not behind a row of the part. */
-static const parts_mark *parts_find_mark(const parts_own *own, uint64_t row)
-{
-    const parts_mark *marks = (const parts_mark *)(const void *)own->marks.data;
-    size_t from = 0, to = own->marks.size / sizeof *marks;
-
-    while (to - from > 1) {
-        const size_t middle = from + (to - from) / 2;
-        if (marks[middle].row <= row)
-            from = middle;
-        else
-            to = middle;
-    }
-    return &marks[from];
-}
-
 static survey_start parts_find_start(const parts_file *f, const lb_portion *p, lb_json_walk *w, uint64_t row)
 {
-    const parts_mark *mark = parts_find_mark(p->own, row);
+    const lb_portion_mark *mark = lb_portion_find_mark(&((const parts_own *)p->own)->marks, row);
     size_t at = mark->at, before = mark->before;
     uint64_t passed;
 

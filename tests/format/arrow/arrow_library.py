@@ -64,7 +64,7 @@ class Library:
 
 class Table:
     def __init__(self, library, path, mapped, format, memory_map=False):
-        self.library, self.handle = library, ctypes.c_void_p()
+        self.br, self.handle = library, ctypes.c_void_p()
         how = OpenOptions(struct_size=ctypes.sizeof(OpenOptions), no_map=not mapped, format=format and format.encode(),
                           memory_map=memory_map)
         library.call("lb_open", library.context, os.fspath(path).encode(), ctypes.byref(how), ctypes.byref(self.handle))
@@ -73,13 +73,13 @@ class Table:
         return self
 
     def __exit__(self, *_):
-        self.library.lib.lb_close(self.handle)
+        self.br.lib.lb_close(self.handle)
 
     def reader(self, offset=0, limit=ALL, columns=None):
         names = None if columns is None else (ctypes.c_char_p * (len(columns) + 1))(*[c.encode() for c in columns], None)
         stream = Stream()
         part = Slice(struct_size=ctypes.sizeof(Slice), offset=offset, limit=limit, columns=names)
-        self.library.call("lb_table_slice", self.handle, ctypes.byref(part), ctypes.byref(stream))
+        self.br.call("lb_table_slice", self.handle, ctypes.byref(part), ctypes.byref(stream))
         return pa.RecordBatchReader._import_from_c(ctypes.addressof(stream))
 
     def rows(self, offset=0, limit=ALL, columns=None):
@@ -88,5 +88,5 @@ class Table:
     def take(self, rows):
         list = (ctypes.c_uint64 * (len(rows) + 1))(*rows)
         stream, how = Stream(), Take(struct_size=ctypes.sizeof(Take), rows=list, count=len(rows))
-        self.library.call("lb_table_take", self.handle, ctypes.byref(how), ctypes.byref(stream))
+        self.br.call("lb_table_take", self.handle, ctypes.byref(how), ctypes.byref(stream))
         return pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()

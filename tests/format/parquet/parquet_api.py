@@ -69,7 +69,7 @@ class File:
     """with library.open(path) as f: f.slice(…), f.take(…)"""
 
     def __init__(self, library, path, no_map):
-        self.library, self.table = library, ctypes.c_void_p()
+        self.br, self.table = library, ctypes.c_void_p()
         how = OpenOptions(struct_size=ctypes.sizeof(OpenOptions), no_map=no_map)
         library.call("lb_open", library.context, os.fsencode(path), ctypes.byref(how), ctypes.byref(self.table))
 
@@ -77,11 +77,11 @@ class File:
         return self
 
     def __exit__(self, *_):
-        self.library.lib.lb_close(self.table)
+        self.br.lib.lb_close(self.table)
 
     def pull(self, call, request, check=True):
         stream = Stream()
-        self.library.call(call, self.table, ctypes.byref(request), ctypes.byref(stream))
+        self.br.call(call, self.table, ctypes.byref(request), ctypes.byref(stream))
         table = pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()
         if check:
             table.validate(full=True)
