@@ -353,7 +353,7 @@ typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_S
 /* What the doctor finds of one file. MODIFIED to DAMAGED make up `modified_files`. */
 #define LB_DRIFT_MAP(X)                                                                                              \
     X(UNINDEXED, "unindexed")   /* on disk, not in the map */                                                        \
-    X(MISSING, "missing")       /* in the map, not on disk */                                                        \
+    X(MISSING, "missing")       /* in the map, not on disk, and its content is under no other path */                \
     X(RENAMED, "renamed")       /* the content of a missing entry under another path */                              \
     X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests. Of datasets the note says */ \
     X(APPENDED, "appended")     /* what was mapped still stands; more follows */                                     \

@@ -111,7 +111,7 @@ def _report(found: dict[str, Any]) -> dict[str, Any]:
         "healthy_count": found["healthy_count"],
         "modified_files": _paths(findings, *MODIFIED),
         "unindexed_files": _paths(findings, "unindexed", "renamed"),
-        "missing_files": _paths(findings, "missing"),
+        "missing_files": sorted(_paths(findings, "missing") + [f["was"] for f in findings if f["was"] is not None]),
         "healed": found["healed"],
         "map_path": found["map_path"],
         "map_schema": found["map_schema"] if found["had_map"] else None,

@@ -191,6 +191,16 @@ def test_doctor_through_its_states(data):
     assert (data / ".br_map.bazan").read_bytes() == before
 
 
+def test_doctor_names_a_renamed_file_once(data):
+    br.lake.create_map("data")
+    os.rename(data / "a.csv", data / "c.csv")
+    drift = br.lake.doctor("data")
+    assert [drift[key] for key in SEVEN] == ["DRIFT_DETECTED", 2, 1, [], ["c.csv"], ["a.csv"], False]
+    found = [(f["path"], f["drift"], f["was"]) for f in drift["findings"] if f["drift"] != "racy"]
+    assert found == [("c.csv", "renamed", "a.csv")]
+    assert drift["renamed_files"] == [{"path": "c.csv", "was": "a.csv"}]
+
+
 def test_doctor_names_the_damage(data):
     br.lake.create_map("data", checkpoint_stride_rows=100)
     stat = os.stat(data / "a.csv")
