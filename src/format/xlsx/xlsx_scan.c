@@ -183,6 +183,14 @@ static uint64_t scan_want(const scan *s)
     return LB_MIN(want, lb_blocks_border(s->table->blocks, s->at) - s->at);
 }
 
+/* What a cell of the row holds cannot be read. */
+static lb_status scan_say_row(const scan *s, lb_status status, lb_error *err)
+{
+    if (status != LB_OK && err != NULL && err->code == status && err->row < 0 && !lb_is_callers(status))
+        err->row = (int64_t)s->at;
+    return status;
+}
+
 static lb_status scan_fill(scan *s, struct ArrowArray *batch, uint64_t *rows, lb_error *err)
 {
     const uint64_t want = scan_want(s);
@@ -194,7 +202,7 @@ static lb_status scan_fill(scan *s, struct ArrowArray *batch, uint64_t *rows, lb
         uint64_t number = s->table->first_row + s->at;
         LB_TRY(scan_reach(s, number, err));
         if (s->rows.row == number)
-            LB_TRY(scan_cells(s, batch, (int64_t)*rows, err));
+            LB_TRY(scan_say_row(s, scan_cells(s, batch, (int64_t)*rows, err), err));
         s->at++;
     }
     s->left -= *rows;
