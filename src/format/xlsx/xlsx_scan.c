@@ -349,7 +349,6 @@ lb_status xl_scan_table(lb_reader *r, const xl_table *table, const lb_range *ran
                         lb_error *err)
 {
     scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema = { 0 };
 
     out->release = NULL;
     if (s == NULL)
@@ -359,11 +358,5 @@ lb_status xl_scan_table(lb_reader *r, const xl_table *table, const lb_range *ran
     s->values = (xl_valuer){ .package = &r->package, .strings = r->strings };
     lb_buf_init(&s->values.scratch, &r->cx->budget);
     lb_status status = scan_open(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }
