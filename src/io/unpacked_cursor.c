@@ -5,8 +5,7 @@
 
 #include "io/unpacked_inside.h"
 
-#define CURSOR_FILL \
-    ((size_t)64 << 10) /* read at a time: a cursor that is sent elsewhere has read some of it in vain */
+#define CURSOR_FILL ((size_t)64 << 10) /* read at a time: a cursor that is sent elsewhere has read some of it in vain */
 #define CURSOR_STEP ((size_t)16 << 10)
 #define CURSOR_WINDOW_LEVEL 3
 
@@ -44,7 +43,8 @@ static lb_status cursor_other_size(const lb_unpacked_store *s, uint64_t at, lb_e
 }
 
 /* Points that were given may be wrong: where the cursor comes by one, it has to stand where the point says. */
-static lb_status cursor_check(lb_unpacked_store *s, const lb_unpacked_cursor *c, const lb_unpack_point *at, lb_error *err)
+static lb_status cursor_check(lb_unpacked_store *s, const lb_unpacked_cursor *c, const lb_unpack_point *at,
+                              lb_error *err)
 {
     pthread_mutex_lock(&s->lock);
     const lb_unpacked_point *p = lb_unpacked_points_find(s, at);
@@ -132,7 +132,8 @@ static lb_status cursor_window(lb_unpacked_cursor *c, const lb_unpacked_point *p
 }
 
 /* Put the cursor at a point (lent for the call; NULL: at the beginning). */
-lb_status lb_unpacked_cursor_begin(lb_unpacked_store *s, lb_unpacked_cursor *c, const lb_unpacked_point *p, lb_error *err)
+lb_status lb_unpacked_cursor_begin(lb_unpacked_store *s, lb_unpacked_cursor *c, const lb_unpacked_point *p,
+                                   lb_error *err)
 {
     LB_TRY(cursor_make(s, c, err));
     c->begun = c->ended = c->noting = false;
@@ -231,8 +232,8 @@ uint64_t lb_unpacked_cursor_from(const lb_unpacked_cursor *c)
     return LB_MAX(c->at - (c->out_to - c->out_from), c->begun_at);
 }
 
-lb_status lb_unpacked_cursor_read(lb_unpacked_store *s, lb_unpacked_cursor *c, uint64_t offset, uint8_t *out, size_t size,
-                             size_t *got, lb_error *err)
+lb_status lb_unpacked_cursor_read(lb_unpacked_store *s, lb_unpacked_cursor *c, uint64_t offset, uint8_t *out,
+                                  size_t size, size_t *got, lb_error *err)
 {
     while (*got < size) {
         uint64_t from = lb_unpacked_cursor_from(c), want = offset + *got;

@@ -51,8 +51,8 @@ static bool turns_keep(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, 
     lb_unpacked_turns *t = &s->turns;
     size_t i = t->n;
 
-    if (size > s->cx->budget.limit / TURNS_PART - LB_MIN(t->bytes, s->cx->budget.limit / TURNS_PART) || !turns_room(t) ||
-        !lb_budget_take(&s->cx->budget, size))
+    if (size > s->cx->budget.limit / TURNS_PART - LB_MIN(t->bytes, s->cx->budget.limit / TURNS_PART) ||
+        !turns_room(t) || !lb_budget_take(&s->cx->budget, size))
         return false;
     uint8_t *copy = malloc(size);
     if (copy == NULL) {

@@ -33,7 +33,7 @@ static int make_text(void **state)
     text = malloc(TEXT);
     for (size_t i = 0; text != NULL && i < TEXT; i++)
         text[i] = i > 1000 && random_of(&random_state, 3) != 0 ? text[i - 1 - random_of(&random_state, 900)]
-                                                                : (uint8_t)('a' + random_of(&random_state, 20));
+                                                               : (uint8_t)('a' + random_of(&random_state, 20));
     return text == NULL ? -1 : 0;
 }
 
@@ -85,7 +85,8 @@ static size_t pack_member(const uint8_t *from, size_t n, uint8_t *to, size_t roo
     struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
 
     assert_non_null(c);
-    const size_t body = libdeflate_deflate_compress(c, from, n, to + sizeof head, room - sizeof head - 8), size = body + 26;
+    const size_t body = libdeflate_deflate_compress(c, from, n, to + sizeof head, room - sizeof head - 8),
+                 size = body + 26;
     libdeflate_free_compressor(c);
     assert_true(body != 0);
     memcpy(to, head, sizeof head);
@@ -130,8 +131,7 @@ static void tap(void *user, const uint8_t *bytes, size_t size)
 {
     view *v = user;
 
-    v->tapped_right =
-        v->tapped_right && size <= v->size - v->tapped && memcmp(v->bytes + v->tapped, bytes, size) == 0;
+    v->tapped_right = v->tapped_right && size <= v->size - v->tapped && memcmp(v->bytes + v->tapped, bytes, size) == 0;
     v->tapped += size;
 }
 
@@ -142,7 +142,8 @@ static void pack_view(view *v, size_t kind)
     v->bytes = malloc(PACKED_MOST);
     assert_non_null(v->bytes);
     for (size_t at = 0, n; at < TEXT; at += n) {
-        n = random_of(&random_state, 8) == 0 ? random_of(&random_state, 40) : 1024 + random_of(&random_state, 600 << 10);
+        n = random_of(&random_state, 8) == 0 ? random_of(&random_state, 40)
+                                             : 1024 + random_of(&random_state, 600 << 10);
         n = LB_MIN(n, TEXT - at);
         v->size += kinds[kind].pack(text + at, n, v->bytes + v->size, PACKED_MOST - v->size);
     }
@@ -281,7 +282,8 @@ static void test_the_tap_gets_all_in_order(void **state)
             assert_int_equal(0, pthread_join(threads[i], &result));
             assert_non_null(result);
         }
-        assert_int_equal(LB_OK, lb_store_read(v.store, TEXT, &end, 1, &n, NULL)); /* what stands behind the last frame */
+        assert_int_equal(LB_OK,
+                         lb_store_read(v.store, TEXT, &end, 1, &n, NULL)); /* what stands behind the last frame */
         assert_int_equal(0, n);
         assert_true(v.tapped_right);
         assert_int_equal(v.size, v.tapped);
