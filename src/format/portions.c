@@ -217,8 +217,8 @@ size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size)
     return at < size ? at : LB_PORTION_UNKNOWN;
 }
 
-/* Where a part begins: at multiples of their size, or where the store has to begin reading for them, if that is not far before; one byte
- * behind it, for that is looked at, too. So parts have between half and one and a half times their size. */
+/* Where a part begins: at multiples of their size, or where the store has to begin reading for them; one byte behind it, for that
+ * is looked at, too. Those places are no farther from each other than parts are (parts_size), so parts have up to twice their size. */
 static uint64_t part_at(const parts *all, uint64_t index)
 {
     const uint64_t at = index == 0 ? all->at : (all->first + index) * all->size;
@@ -226,13 +226,30 @@ static uint64_t part_at(const parts *all, uint64_t index)
     if (index == 0 || all->store->begin_before == NULL)
         return at;
     const uint64_t before = all->store->begin_before(all->store, at);
-    return before >= all->at && at - before < all->size / 2 ? before + 1 : at;
+    return before >= all->at && at - before < all->size ? before + 1 : at;
+}
+
+/* The byte before the part and what of it is wanted at first: all of it where reading begins before it anyway. */
+static bool part_read_first(const parts *all, lb_portion *p, uint64_t index)
+{
+    const bool whole = index != 0 && all->store->begin_before != NULL;
+    const size_t size = 1 + (whole ? p->size : 0);
+    size_t got;
+
+    p->data[-1] = '\n';
+    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->data - 1, size, &got, NULL) != LB_OK || got != size))
+        return false;
+    if (whole) {
+        p->filled = p->size;
+        part_sum(p);
+        memset(p->data + p->filled, 0, LB_TEXT_PADDING);
+    }
+    return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
 }
 
 static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
 {
     lb_portion *p = &slot->part;
-    size_t got;
 
     p->at = part_at(all, index);
     p->size = (size_t)(part_at(all, index + 1) - p->at);
@@ -245,10 +262,7 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
     if (!part_make_room(p, p->size + LB_MIN(p->size, PARTS_READ)))
         return false;
     p->data = p->buffer + PARTS_PAGE + p->at % PARTS_PAGE;
-    p->data[-1] = '\n';
-    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->data - 1, 1, &got, NULL) != LB_OK || got != 1))
-        return false;
-    return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
+    return part_read_first(all, p, index);
 }
 
 /* Records may be longer than what is at hand at first. */
@@ -453,6 +467,20 @@ static void parts_work(lb_crew *crew, void *user)
 
 /* ---------------------------------------------------------------- beginning and ending */
 
+/* The size of parts: not less than the longest way from one place where the store can begin reading to the next, for what lies before a
+ * part in such a way is read for it, too. */
+static uint64_t parts_size(lb_store *store, uint64_t size)
+{
+    uint64_t end = store->begin_before == NULL || store->size == LB_SIZE_UNKNOWN ? 0 : store->size;
+
+    while (end != 0) {
+        const uint64_t begin = store->begin_before(store, end - 1);
+        size = LB_MAX(size, end - begin);
+        end = LB_MIN(begin, end - 1);
+    }
+    return size;
+}
+
 /* Parts that are held at a time. Others read files beside this one, whose small needs would be refused. */
 static size_t parts_held(const parts *all)
 {
@@ -506,7 +534,7 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
                   .user = user,
                   .tapped = tapped,
                   .at = place->offset,
-                  .size = part_bytes != 0 ? part_bytes : PARTS_BYTES,
+                  .size = parts_size(store, part_bytes != 0 ? part_bytes : PARTS_BYTES),
                   .stop = UINT64_MAX,
                   .behind = *place,
                   .left = *place,

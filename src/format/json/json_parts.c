@@ -150,8 +150,9 @@ static bool parts_walk_inside(parts_walker *k)
 {
     lb_portion *p = k->p;
 
+    size_t size = LB_MIN(LB_MIN(p->filled, p->size), LB_MAX(p->from + 1, PARTS_PIECE));
+
     for (size_t from = p->from;; from = k->w->start) {
-        const size_t size = LB_MIN(p->filled, p->size);
         lb_json_step step = LB_JSON_VALUE;
         if (!parts_window(k, size, from))
             return false;
@@ -161,7 +162,8 @@ static bool parts_walk_inside(parts_walker *k)
             return false;
         if (size == p->size)
             return true;
-        if (!lb_portion_fill(p, LB_MIN(p->filled + PARTS_PIECE, p->size)))
+        size = LB_MIN(size + PARTS_PIECE, p->size);
+        if (!lb_portion_fill(p, size))
             return false;
     }
 }
