@@ -77,7 +77,7 @@ def doctor(lake, *args, status=0):
     r = json.loads(out)
     validate(r, SCHEMA)
     assert list(r)[:7] == FIRST_KEYS
-    by = {k: [f["path"] for f in r["findings"] if f["drift"] == k] for k in MODIFIED + ("unindexed", "missing", "renamed", "racy")}
+    by = {k: [f["path"] for f in r["findings"] if f["drift"] == k] for k in MODIFIED + ("unindexed", "missing", "renamed", "racy", "torn")}
     assert sum(map(len, by.values())) == len(r["findings"])
     assert r["modified_files"] == sorted(sum((by[k] for k in MODIFIED), []), key=os.fsencode)
     assert r["unindexed_files"] == sorted(by["unindexed"] + by["renamed"], key=os.fsencode)
