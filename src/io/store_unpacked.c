@@ -156,7 +156,8 @@ static lb_status unpacked_run(lb_unpacked_store *s, lb_unpacked_cursor *c, unpac
 static lb_status unpacked_step(lb_unpacked_store *s, unpacked_read *r, bool *done, lb_error *err)
 {
     pthread_mutex_lock(&s->lock);
-    r->got += lb_unpacked_heads_copy(s, r->offset + r->got, r->out + r->got, r->size - r->got);
+    for (size_t n = 1; n != 0 && r->got < r->size; r->got += n)
+        n = lb_unpacked_at_hand(s, r->offset + r->got, r->out + r->got, r->size - r->got);
     *done = r->got == r->size;
     lb_unpacked_cursor *c = *done ? NULL : unpacked_take(s, r);
     pthread_mutex_unlock(&s->lock);
@@ -275,6 +276,15 @@ static uint64_t unpacked_begin_before(lb_store *store, uint64_t offset)
     return at;
 }
 
+static void unpacked_keep(lb_store *store, uint64_t offset, const uint8_t *bytes, size_t size, bool anew)
+{
+    lb_unpacked_store *s = (lb_unpacked_store *)store;
+
+    pthread_mutex_lock(&s->lock);
+    lb_unpacked_kept_add(s, offset, bytes, size, anew);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static lb_status unpacked_stat(lb_store *store, lb_file_stat *out, lb_error *err)
 {
     return lb_store_stat(((lb_unpacked_store *)store)->packed, out, err);
@@ -287,7 +297,7 @@ static void unpacked_close(lb_store *store)
     for (size_t i = 0; i < s->n_cursors; i++)
         lb_unpacked_cursor_free(s, &s->cursors[i]);
     lb_unpacked_points_free(s);
-    lb_unpacked_heads_free(s);
+    lb_unpacked_at_hand_free(s);
     lb_unpacked_turns_free(s);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->idle);
@@ -305,6 +315,7 @@ lb_status lb_store_open_unpacked(lb_context *cx, lb_store *packed, const lb_cont
     s->store.read_at = unpacked_read_at;
     s->store.stat = unpacked_stat;
     s->store.begin_before = unpacked_begin_before;
+    s->store.keep = unpacked_keep;
     s->store.close = unpacked_close;
     s->store.path = packed->path;
     s->store.size = LB_SIZE_UNKNOWN;

@@ -57,12 +57,15 @@ typedef struct lb_unpacked_turns {
     bool missed;    /* some could not be kept: the tap gets no more but what comes in order */
 } lb_unpacked_turns;
 
-/* The first bytes of a frame, in the view. */
+/* The first bytes of a frame, or others that are at hand, in the view. */
 typedef struct lb_unpacked_head {
     uint64_t at;
     size_t size; /* 0: none */
     uint8_t *bytes;
 } lb_unpacked_head;
+
+/* Bytes of the view that will be read again, counted against the budget. */
+#define LB_UNPACKED_KEPT_MOST 24
 
 typedef struct lb_unpacked_store {
     lb_store store;
@@ -81,6 +84,8 @@ typedef struct lb_unpacked_store {
     size_t n_points, cap_points;
     size_t n_heads, next_head; /* places for them; the one that is filled next */
     lb_unpacked_head heads[LB_UNPACKED_HEADS_MOST];
+    size_t n_kept;
+    lb_unpacked_head kept[LB_UNPACKED_KEPT_MOST];
     lb_unpacked_turns turns;
 } lb_unpacked_store;
 
@@ -101,14 +106,17 @@ void lb_unpacked_points_free(lb_unpacked_store *s);
 void lb_unpacked_turns_give(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, size_t size);
 void lb_unpacked_turns_free(lb_unpacked_store *s);
 
-/* ---- heads of frames; the lock is held */
+/* ---- bytes of the view that are at hand: heads of frames, and what will be read again; the lock is held */
 
 /* Keep bytes of the view, of which at most LB_UNPACKED_HEAD are kept. Without memory, they are not. */
 void lb_unpacked_heads_keep(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, size_t size);
 
-/* Bytes of the view that are at hand, up to `size`. */
-size_t lb_unpacked_heads_copy(const lb_unpacked_store *s, uint64_t at, uint8_t *out, size_t size);
-void lb_unpacked_heads_free(lb_unpacked_store *s);
+/* As lb_store.keep. */
+void lb_unpacked_kept_add(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, size_t size, bool anew);
+
+/* Bytes of the view that are at hand from `at` on, up to `size`; 0: none. */
+size_t lb_unpacked_at_hand(const lb_unpacked_store *s, uint64_t at, uint8_t *out, size_t size);
+void lb_unpacked_at_hand_free(lb_unpacked_store *s);
 
 /* ---- cursors, of which the caller has this one for himself; the lock is not held */
 

@@ -124,21 +124,57 @@ void lb_unpacked_heads_keep(lb_unpacked_store *s, uint64_t at, const uint8_t *by
     s->next_head = (s->next_head + 1) % s->n_heads;
 }
 
-size_t lb_unpacked_heads_copy(const lb_unpacked_store *s, uint64_t at, uint8_t *out, size_t size)
+/* ---------------------------------------------------------------- what will be read again */
+
+static void kept_drop(lb_unpacked_store *s, size_t i)
 {
-    for (size_t i = 0; i < s->n_heads; i++) {
-        const lb_unpacked_head *head = &s->heads[i];
+    lb_budget_give(&s->cx->budget, s->kept[i].size);
+    free(s->kept[i].bytes);
+    s->n_kept--;
+    memmove(s->kept + i, s->kept + i + 1, (s->n_kept - i) * sizeof *s->kept);
+}
+
+void lb_unpacked_kept_add(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, size_t size, bool anew)
+{
+    while (s->n_kept != 0 && (anew || s->n_kept == LB_UNPACKED_KEPT_MOST))
+        kept_drop(s, 0);
+    if (size == 0 || !lb_budget_take(&s->cx->budget, size))
+        return;
+    uint8_t *copy = malloc(size);
+    if (copy == NULL) {
+        lb_budget_give(&s->cx->budget, size);
+        return;
+    }
+    memcpy(copy, bytes, size);
+    s->kept[s->n_kept++] = (lb_unpacked_head){ at, size, copy };
+}
+
+/* ---------------------------------------------------------------- all that is at hand */
+
+static size_t at_hand(const lb_unpacked_head *heads, size_t n, uint64_t at, uint8_t *out, size_t size)
+{
+    for (size_t i = 0; i < n; i++) {
+        const lb_unpacked_head *head = &heads[i];
         if (at < head->at || at - head->at >= head->size)
             continue;
-        const size_t from = (size_t)(at - head->at), n = LB_MIN(size, head->size - from);
-        memcpy(out, head->bytes + from, n);
-        return n;
+        const size_t from = (size_t)(at - head->at), got = LB_MIN(size, head->size - from);
+        memcpy(out, head->bytes + from, got);
+        return got;
     }
     return 0;
 }
 
-void lb_unpacked_heads_free(lb_unpacked_store *s)
+size_t lb_unpacked_at_hand(const lb_unpacked_store *s, uint64_t at, uint8_t *out, size_t size)
 {
+    const size_t kept = at_hand(s->kept, s->n_kept, at, out, size);
+
+    return kept != 0 ? kept : at_hand(s->heads, s->n_heads, at, out, size);
+}
+
+void lb_unpacked_at_hand_free(lb_unpacked_store *s)
+{
+    while (s->n_kept != 0)
+        kept_drop(s, s->n_kept - 1);
     for (size_t i = 0; i < s->n_heads; i++)
         free(s->heads[i].bytes);
 }

@@ -617,6 +617,7 @@ lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
     delim_records_place(&s->records, &place.offset, &place.line);
     place.after = delim_records_marked(&s->records);
     const uint64_t offset = place.offset;
+    lb_text_keep(&s->records.text, s->records.text.at + s->records.scan.after);
     LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, chunk_bytes(s), &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;

@@ -463,6 +463,7 @@ lb_status js_survey_parts(survey *s, bool *odd, lb_error *err)
     js_records_place(&s->records, &place.offset, &place.line);
     place.after = js_records_marked(&s->records);
     const uint64_t offset = place.offset;
+    lb_text_keep(&s->records.text, s->records.text.at + s->records.walk.at);
     LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, &f, s->options->part, &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;
