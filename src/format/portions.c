@@ -583,6 +583,8 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
     if (status == LB_OK) {
         pthread_mutex_init(&all.lock, NULL);
         pthread_cond_init(&all.turn, NULL);
+        if (all.in_turn)
+            work->keep(user);
         lb_run_crew(cx, parts_work, &all);
         pthread_mutex_destroy(&all.lock);
         pthread_cond_destroy(&all.turn);

@@ -95,7 +95,7 @@ typedef struct lb_portion_mark {
 /* The last of the marks (in order of rows, the first at row 0; at least one) that is not behind a row of the part. */
 const lb_portion_mark *lb_portion_find_mark(const lb_buf *marks, uint64_t row);
 
-/* What a format does. All but `join` are called by several threads at once, each with another part. */
+/* What a format does. All but `keep` and `join` are called by several threads at once, each with another part. */
 typedef struct lb_portions_work {
     /* Make and free what a part needs of the format's own; parts are used again for later places of the file. */
     lb_status (*open)(void *user, lb_portion *p, lb_error *err);
@@ -112,6 +112,9 @@ typedef struct lb_portions_work {
     /* Take in the values. False: something odd stands there. */
     bool (*values)(void *user, lb_portion *p);
 
+    /* Parts are about to be read of a store of unknown size: let it keep what was read of it behind the place. */
+    void (*keep)(void *user);
+
     /* Put the part behind those joined before. `after`: offset behind the record before the part's first. */
     lb_status (*join)(void *user, lb_portion *p, uint64_t after, lb_error *err);
 } lb_portions_work;
@@ -127,7 +130,7 @@ typedef struct lb_portions_place {
  * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`.
  *
  * A store whose size nobody knows is decompressed from one end to the other, by one thread at a time, while the others do what comes
- * behind that. What was read of it in vain the store keeps (lb_store.keep); before, it must have what was read behind `place`. */
+ * behind that. What was read of it in vain the store keeps (lb_store.keep), as what was read behind `place` before. */
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
                            const lb_tapped *tapped, lb_portions_place *place, bool *odd, lb_error *err);
 

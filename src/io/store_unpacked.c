@@ -159,6 +159,8 @@ static lb_status unpacked_step(lb_unpacked_store *s, unpacked_read *r, bool *don
     for (size_t n = 1; n != 0 && r->got < r->size; r->got += n)
         n = lb_unpacked_at_hand(s, r->offset + r->got, r->out + r->got, r->size - r->got);
     *done = r->got == r->size;
+    if (!*done)
+        lb_unpacked_kept_pass(s, r->offset + r->got);
     lb_unpacked_cursor *c = *done ? NULL : unpacked_take(s, r);
     pthread_mutex_unlock(&s->lock);
     if (*done)

@@ -64,8 +64,9 @@ typedef struct lb_unpacked_head {
     uint8_t *bytes;
 } lb_unpacked_head;
 
-/* Bytes of the view that will be read again, counted against the budget. */
+/* Bytes of the view that will be read again, counted against the budget: so many pieces, and this part of the memory limit. */
 #define LB_UNPACKED_KEPT_MOST 24
+#define LB_UNPACKED_KEPT_PART 4
 
 typedef struct lb_unpacked_store {
     lb_store store;
@@ -86,6 +87,7 @@ typedef struct lb_unpacked_store {
     lb_unpacked_head heads[LB_UNPACKED_HEADS_MOST];
     size_t n_kept;
     lb_unpacked_head kept[LB_UNPACKED_KEPT_MOST];
+    uint64_t kept_bytes;
     lb_unpacked_turns turns;
 } lb_unpacked_store;
 
@@ -113,6 +115,9 @@ void lb_unpacked_heads_keep(lb_unpacked_store *s, uint64_t at, const uint8_t *by
 
 /* As lb_store.keep. */
 void lb_unpacked_kept_add(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, size_t size, bool anew);
+
+/* The view is decompressed on from a place: what is kept before it was read. */
+void lb_unpacked_kept_pass(lb_unpacked_store *s, uint64_t at);
 
 /* Bytes of the view that are at hand from `at` on, up to `size`; 0: none. */
 size_t lb_unpacked_at_hand(const lb_unpacked_store *s, uint64_t at, uint8_t *out, size_t size);

@@ -129,6 +129,7 @@ void lb_unpacked_heads_keep(lb_unpacked_store *s, uint64_t at, const uint8_t *by
 static void kept_drop(lb_unpacked_store *s, size_t i)
 {
     lb_budget_give(&s->cx->budget, s->kept[i].size);
+    s->kept_bytes -= s->kept[i].size;
     free(s->kept[i].bytes);
     s->n_kept--;
     memmove(s->kept + i, s->kept + i + 1, (s->n_kept - i) * sizeof *s->kept);
@@ -136,9 +137,11 @@ static void kept_drop(lb_unpacked_store *s, size_t i)
 
 void lb_unpacked_kept_add(lb_unpacked_store *s, uint64_t at, const uint8_t *bytes, size_t size, bool anew)
 {
+    const uint64_t most = s->cx->budget.limit / LB_UNPACKED_KEPT_PART;
+
     while (s->n_kept != 0 && (anew || s->n_kept == LB_UNPACKED_KEPT_MOST))
         kept_drop(s, 0);
-    if (size == 0 || !lb_budget_take(&s->cx->budget, size))
+    if (size == 0 || size > most || s->kept_bytes > most - size || !lb_budget_take(&s->cx->budget, size))
         return;
     uint8_t *copy = malloc(size);
     if (copy == NULL) {
@@ -147,6 +150,14 @@ void lb_unpacked_kept_add(lb_unpacked_store *s, uint64_t at, const uint8_t *byte
     }
     memcpy(copy, bytes, size);
     s->kept[s->n_kept++] = (lb_unpacked_head){ at, size, copy };
+    s->kept_bytes += size;
+}
+
+void lb_unpacked_kept_pass(lb_unpacked_store *s, uint64_t at)
+{
+    for (size_t i = s->n_kept; i > 0; i--)
+        if (at >= s->kept[i - 1].at && at - s->kept[i - 1].at >= s->kept[i - 1].size)
+            kept_drop(s, i - 1);
 }
 
 /* ---------------------------------------------------------------- all that is at hand */

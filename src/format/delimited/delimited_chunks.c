@@ -599,6 +599,13 @@ static void chunk_close(void *user, lb_portion *p)
     free(c);
 }
 
+static void chunks_keep(void *user)
+{
+    const delim_records *r = &((const survey *)user)->records;
+
+    lb_text_keep(&r->text, r->text.at + r->scan.after);
+}
+
 /* Is this a file that parts can be read of? */
 static bool chunks_may(const survey *s)
 {
@@ -608,7 +615,8 @@ static bool chunks_may(const survey *s)
 
 lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
 {
-    static const lb_portions_work work = { chunk_open, chunk_close, chunk_guess, chunk_walk, chunk_values, chunk_join };
+    static const lb_portions_work work = { chunk_open,   chunk_close, chunk_guess, chunk_walk,
+                                           chunk_values, chunks_keep, chunk_join };
     lb_portions_place place = { .row = s->rows };
 
     *odd = false;
@@ -617,7 +625,6 @@ lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
     delim_records_place(&s->records, &place.offset, &place.line);
     place.after = delim_records_marked(&s->records);
     const uint64_t offset = place.offset;
-    lb_text_keep(&s->records.text, s->records.text.at + s->records.scan.after);
     LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, chunk_bytes(s), &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;

@@ -425,6 +425,13 @@ static void parts_close(void *user, lb_portion *p)
     free(own);
 }
 
+static void parts_keep(void *user)
+{
+    const js_records *r = &((const parts_file *)user)->s->records;
+
+    lb_text_keep(&r->text, r->text.at + r->walk.at);
+}
+
 /* Is this a file that parts can be read of? */
 static bool parts_may(const survey *s)
 {
@@ -450,7 +457,8 @@ static void parts_like(parts_file *f)
 
 lb_status js_survey_parts(survey *s, bool *odd, lb_error *err)
 {
-    static const lb_portions_work work = { parts_open, parts_close, parts_guess, parts_walk, parts_values, parts_join };
+    static const lb_portions_work work = { parts_open,   parts_close, parts_guess, parts_walk,
+                                           parts_values, parts_keep,  parts_join };
     parts_file f = { .s = s, .layout = s->array ? LB_JSON_ELEMENTS : LB_JSON_LINES };
     lb_portions_place place = { .row = s->rows };
 
@@ -463,7 +471,6 @@ lb_status js_survey_parts(survey *s, bool *odd, lb_error *err)
     js_records_place(&s->records, &place.offset, &place.line);
     place.after = js_records_marked(&s->records);
     const uint64_t offset = place.offset;
-    lb_text_keep(&s->records.text, s->records.text.at + s->records.walk.at);
     LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, &f, s->options->part, &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;

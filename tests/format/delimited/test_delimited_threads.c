@@ -624,13 +624,61 @@ static void threads_leave_memory(void **state)
     lb_context_free(cx);
 }
 
+/* Frames of one piece, so often, and of a line's end. */
+static size_t put_record(uint8_t *out, size_t room, const uint8_t *piece, size_t piece_size, unsigned pieces)
+{
+    size_t size = 0;
+
+    for (; pieces > 0; pieces--, size += piece_size)
+        memcpy(out + size, piece, piece_size);
+    return size + ZSTD_compress(out + size, room - size, "\n", 1, 1);
+}
+
+/* What is at hand of long records of a compressed file is not kept for threads that there are not. */
+static void threads_long_records_leave_memory(void **state)
+{
+    enum { PIECE = 1 << 20, ROOM = 1 << 20 };
+    const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 64 << 20 };
+    static const unsigned pieces[] = { 17, 17, 17, 17, 17, 50 };
+    uint8_t *text = malloc(PIECE), *packed = malloc(ROOM), piece[4096];
+    lb_store *store, *view;
+    lb_context *cx;
+    surveyed got;
+
+    (void)state;
+    assert_true(text != NULL && packed != NULL);
+    memset(text, 'x', PIECE);
+    const size_t piece_size = ZSTD_compress(piece, sizeof piece, text, PIECE, 1);
+    size_t size = ZSTD_compress(packed, ROOM, "a\n", 2, 1);
+    assert_false(ZSTD_isError(piece_size) || ZSTD_isError(size));
+    for (size_t i = 0; i < LB_COUNT_OF(pieces); i++)
+        size += put_record(packed + size, ROOM - size, piece, piece_size, pieces[i]);
+    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+    assert_int_equal(lb_store_open_memory(packed, size, &store, NULL), LB_OK);
+    assert_int_equal(lb_store_open_unpacked(cx, store, &lb_container_zstd, &view, NULL), LB_OK);
+    survey_in(cx, view, NULL, (lb_survey_options){ .stride = 2, .stats = LB_STATS_OFF }, &got);
+    assert_int_equal(got.status, LB_OK);
+    assert_int_equal(got.entry.total_rows, LB_COUNT_OF(pieces));
+    survey_free(&got);
+    lb_store_close(view);
+    lb_store_close(store);
+    lb_context_free(cx);
+    free(text);
+    free(packed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
-        cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
-        cmocka_unit_test(threads_hard_files),     cmocka_unit_test(threads_long_records),
-        cmocka_unit_test(threads_states),         cmocka_unit_test(threads_packed),
+        cmocka_unit_test(threads_long_delimiter),
+        cmocka_unit_test(threads_line_end_cut),
+        cmocka_unit_test(threads_leave_memory),
+        cmocka_unit_test(threads_random_files),
+        cmocka_unit_test(threads_hard_files),
+        cmocka_unit_test(threads_long_records),
+        cmocka_unit_test(threads_states),
+        cmocka_unit_test(threads_packed),
+        cmocka_unit_test(threads_long_records_leave_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
