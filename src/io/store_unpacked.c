@@ -152,6 +152,16 @@ static lb_status unpacked_run(lb_unpacked_store *s, lb_unpacked_cursor *c, unpac
     return LB_OK;
 }
 
+/* A cursor failed. The lock is held. */
+static void unpacked_failed(lb_unpacked_store *s, const lb_unpacked_cursor *c, const lb_error *err)
+{
+    if (err->code != LB_CORRUPT || !c->begun || (s->failed && s->failed_at <= c->at))
+        return;
+    s->failed_at = c->at;
+    s->failure = *err;
+    atomic_store_explicit(&s->failed, true, memory_order_release);
+}
+
 /* Read with one cursor, if one is needed. *done: there is no more to read. */
 static lb_status unpacked_step(lb_unpacked_store *s, unpacked_read *r, bool *done, lb_error *err)
 {
@@ -169,6 +179,8 @@ static lb_status unpacked_step(lb_unpacked_store *s, unpacked_read *r, bool *don
     *done = r->straight == 0 || r->got == r->size;
     pthread_mutex_lock(&s->lock);
     s->cursor_bytes = LB_MAX(s->cursor_bytes, c->memory.taken);
+    if (status != LB_OK)
+        unpacked_failed(s, c, err);
     if (status == LB_BUDGET)
         lb_unpacked_cursor_free(s, c);
     if (status != LB_OK)

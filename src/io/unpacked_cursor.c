@@ -140,7 +140,7 @@ lb_status lb_unpacked_cursor_begin(lb_unpacked_store *s, lb_unpacked_cursor *c, 
     c->in_most = UINT64_MAX;
     c->in_from = c->in_to = c->out_from = c->out_to = 0;
     c->in_next = p == NULL ? 0 : p->at.byte;
-    c->at = c->point_at = c->begun_at = p == NULL ? 0 : p->out_at;
+    c->at = c->point_at = c->begun_at = c->first = p == NULL ? 0 : p->out_at;
     if (p != NULL && p->at.window != 0)
         LB_TRY(cursor_window(c, p, err));
     LB_TRY(s->container->begin(c->unpacker, p == NULL ? NULL : &p->at, err));
@@ -181,11 +181,28 @@ static void cursor_slide(lb_unpacked_cursor *c)
     c->out_to = keep;
 }
 
+/* The cursor went on from a place. Others may have failed on this way for what it did not see. */
+static lb_status cursor_passed(lb_unpacked_store *s, const lb_unpacked_cursor *c, uint64_t from, lb_error *err)
+{
+    lb_status status = LB_OK;
+
+    if (!atomic_load_explicit(&s->failed, memory_order_acquire))
+        return LB_OK;
+    pthread_mutex_lock(&s->lock);
+    if (c->first < s->failed_at && from <= s->failed_at && (c->at > s->failed_at || c->ended)) {
+        status = LB_CORRUPT;
+        *err = s->failure;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
 /* Decompress into `io`, which says where to; *came: so many bytes. */
 static lb_status cursor_some(lb_unpacked_store *s, lb_unpacked_cursor *c, lb_unpack_io *io, lb_unpack_stop *stop,
                              lb_unpack_point *point, size_t *came, lb_error *err)
 {
     const uint8_t *out = io->out;
+    const uint64_t from = c->at;
 
     io->in = c->in + c->in_from;
     io->in_end = c->in + c->in_to;
@@ -199,7 +216,7 @@ static lb_status cursor_some(lb_unpacked_store *s, lb_unpacked_cursor *c, lb_unp
     if (*came != 0)
         c->at_point = false;
     c->ended = status == LB_OK && *stop == LB_UNPACK_END;
-    return status;
+    return status == LB_OK ? cursor_passed(s, c, from, err) : status;
 }
 
 /* Decompress some more: about as much as is wanted, for a cursor that was asked for little may be wanted elsewhere. */

@@ -24,6 +24,7 @@ typedef struct lb_unpacked_cursor {
     bool busy, begun, ended;
     bool at_point;     /* nothing came since it was at a border that needs nothing before it */
     uint64_t used;     /* when, counted in reads */
+    uint64_t first;    /* in the view: where it began to decompress */
     uint64_t begun_at; /* before it there is but a window, trimmed to what is referenced */
     uint8_t *in;
     size_t in_from, in_to;
@@ -85,6 +86,11 @@ typedef struct lb_unpacked_store {
     size_t n_points, cap_points;
     size_t n_heads, next_head; /* places for them; the one that is filled next */
     lb_unpacked_head heads[LB_UNPACKED_HEADS_MOST];
+    /* Decompressing failed: checksums may have, which only those meet that come from before what they are of. Who comes by this place
+     * fails, too, wherever he began before it. */
+    _Atomic bool failed;
+    uint64_t failed_at; /* in the view: the first such place */
+    lb_error failure;
     size_t n_kept;
     lb_unpacked_head kept[LB_UNPACKED_KEPT_MOST];
     uint64_t kept_bytes;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <libdeflate.h>
 #include <zstd.h>
 
 #include <cmocka.h>
@@ -624,6 +625,41 @@ static void threads_leave_memory(void **state)
     lb_context_free(cx);
 }
 
+/* A gzip file whose checksum is wrong, and which has restart points behind which it cannot be held against what comes. */
+static void threads_meet_checksums(void **state)
+{
+    enum { SIZE = 9 << 20 };
+    char *text = malloc(SIZE + 32), *packed = malloc(SIZE);
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
+    size_t size = put(text, "a,b\n");
+    lb_store *store, *view;
+    lb_context *cx;
+    surveyed got;
+
+    (void)state;
+    while (size < SIZE)
+        size += (size_t)snprintf(text + size, 32, "%u,%u\n", (unsigned)random_below(100000), (unsigned)size);
+    const size_t n = libdeflate_gzip_compress(c, text, size, packed, SIZE);
+    assert_int_not_equal(n, 0);
+    packed[n - 8] ^= 1;
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
+        assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+        assert_int_equal(lb_store_open_memory(packed, n, &store, NULL), LB_OK);
+        assert_int_equal(lb_store_open_unpacked(cx, store, &lb_container_gzip, &view, NULL), LB_OK);
+        survey_in(cx, view, NULL, (lb_survey_options){ .stride = 65536, .stats = LB_STATS_ALL }, &got);
+        assert_int_equal(got.status, LB_CORRUPT);
+        assert_int_equal(got.err.offset, n - 8);
+        survey_free(&got);
+        lb_store_close(view);
+        lb_store_close(store);
+        lb_context_free(cx);
+    }
+    libdeflate_free_compressor(c);
+    free(packed);
+    free(text);
+}
+
 /* Frames of one piece, so often, and of a line's end. */
 static size_t put_record(uint8_t *out, size_t room, const uint8_t *piece, size_t piece_size, unsigned pieces)
 {
@@ -679,6 +715,7 @@ int main(void)
         cmocka_unit_test(threads_states),
         cmocka_unit_test(threads_packed),
         cmocka_unit_test(threads_long_records_leave_memory),
+        cmocka_unit_test(threads_meet_checksums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
