@@ -249,6 +249,20 @@ uint64_t lb_unpacked_cursor_from(const lb_unpacked_cursor *c)
     return LB_MAX(c->at - (c->out_to - c->out_from), c->begun_at);
 }
 
+/* A read ends where a point is, at which the next one may begin anew: a checksum that stands before it is for this cursor to meet. */
+static lb_status cursor_meet(lb_unpacked_store *s, lb_unpacked_cursor *c, uint64_t end, lb_error *err)
+{
+    if (!s->known || c->at != end || c->at_point)
+        return LB_OK;
+    pthread_mutex_lock(&s->lock);
+    const size_t behind = lb_unpacked_points_behind(s, end);
+    const bool point = behind != 0 && s->points[behind - 1].out_at == end;
+    pthread_mutex_unlock(&s->lock);
+    while (point && c->at == end && !c->at_point && !c->ended)
+        LB_TRY(cursor_run(s, c, 0, err));
+    return LB_OK;
+}
+
 lb_status lb_unpacked_cursor_read(lb_unpacked_store *s, lb_unpacked_cursor *c, uint64_t offset, uint8_t *out,
                                   size_t size, size_t *got, lb_error *err)
 {
@@ -264,7 +278,7 @@ lb_status lb_unpacked_cursor_read(lb_unpacked_store *s, lb_unpacked_cursor *c, u
             LB_TRY(cursor_run(s, c, want + (size - *got) - c->at, err));
         }
     }
-    return LB_OK;
+    return cursor_meet(s, c, offset + size, err);
 }
 
 /* ---------------------------------------------------------------- straight to where bytes are wanted */
@@ -299,7 +313,8 @@ static lb_status cursor_straight(lb_unpacked_store *s, lb_unpacked_cursor *c, ui
             LB_TRY(cursor_border(s, c, &point, err));
         if (stop == LB_UNPACK_ROOM || (c->ended && c->at != until))
             return cursor_other_size(s, io.in_at, err);
-        if (c->ended || (stop == LB_UNPACK_BORDER && c->at == until))
+        /* At a border within a frame its checksum is yet to come, though all its bytes came. */
+        if (c->ended || (stop == LB_UNPACK_BORDER && c->at_point && c->at == until))
             return LB_OK;
         if (stop == LB_UNPACK_INPUT)
             LB_TRY(cursor_fill(s, c, err));

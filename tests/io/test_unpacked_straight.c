@@ -78,17 +78,12 @@ static void put_u32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* A member of BGZF: at most 65,280 bytes. */
-static size_t pack_member(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+/* A member of BGZF with this body. */
+static size_t pack_member(const uint8_t *from, size_t n, uint8_t *to, size_t body)
 {
     static const uint8_t head[18] = { 31, 139, 8, 4, 0, 0, 0, 0, 0, 255, 6, 0, 'B', 'C', 2, 0, 0, 0 };
-    struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
+    const size_t size = body + 26;
 
-    assert_non_null(c);
-    const size_t body = libdeflate_deflate_compress(c, from, n, to + sizeof head, room - sizeof head - 8),
-                 size = body + 26;
-    libdeflate_free_compressor(c);
-    assert_true(body != 0);
     memcpy(to, head, sizeof head);
     to[16] = (uint8_t)(size - 1);
     to[17] = (uint8_t)((size - 1) >> 8);
@@ -97,15 +92,52 @@ static size_t pack_member(const uint8_t *from, size_t n, uint8_t *to, size_t roo
     return size;
 }
 
-static size_t pack_bgzf(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+static size_t pack_deflated(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
+
+    assert_non_null(c);
+    const size_t body = libdeflate_deflate_compress(c, from, n, to + 18, room - 26);
+    libdeflate_free_compressor(c);
+    assert_true(body != 0);
+    return pack_member(from, n, to, body);
+}
+
+/* All bytes stand in a stored block (RFC 1951, 3.2.4), behind which an empty one is the last. */
+static size_t pack_stored(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    uint8_t *body = to + 18;
+
+    assert_true(n + 33 <= room);
+    body[0] = 0;
+    put_u32(body + 1, (uint32_t)n | ~(uint32_t)n << 16);
+    if (n != 0)
+        memcpy(body + 5, from, n);
+    body[n + 5] = 3;
+    body[n + 6] = 0;
+    return pack_member(from, n, to, n + 7);
+}
+
+/* Members of at most 65,280 bytes. */
+static size_t pack_members(const uint8_t *from, size_t n, uint8_t *to, size_t room, pack_fn *pack)
 {
     size_t size = 0;
 
     for (size_t at = 0, piece; at < n || size == 0; at += piece) {
         piece = LB_MIN(n - at, (size_t)65280);
-        size += pack_member(from + at, piece, to + size, room - size);
+        size += pack(from + at, piece, to + size, room - size);
     }
     return size;
+}
+
+static size_t pack_bgzf(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    return pack_members(from, n, to, room, pack_deflated);
+}
+
+static size_t pack_bgzf_stored(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    return pack_members(from, n, to, room, pack_stored);
 }
 
 static const struct {
@@ -113,9 +145,11 @@ static const struct {
     const lb_container *container;
     pack_fn *pack;
     bool sums;
-} kinds[] = { { "zstd", &lb_container_zstd, pack_zstd, false },
-              { "zstd with checksums", &lb_container_zstd, pack_zstd_sum, true },
-              { "BGZF", &lb_container_gzip, pack_bgzf, true } };
+    unsigned behind; /* so many bytes before a point is the last byte of the checksum before it */
+} kinds[] = { { "zstd", &lb_container_zstd, pack_zstd, false, 0 },
+              { "zstd with checksums", &lb_container_zstd, pack_zstd_sum, true, 1 },
+              { "BGZF", &lb_container_gzip, pack_bgzf, true, 18 + 5 },
+              { "BGZF, stored", &lb_container_gzip, pack_bgzf_stored, true, 18 + 5 } };
 
 typedef struct view {
     lb_context *cx;
@@ -133,6 +167,18 @@ static void tap(void *user, const uint8_t *bytes, size_t size)
 
     v->tapped_right = v->tapped_right && size <= v->size - v->tapped && memcmp(v->bytes + v->tapped, bytes, size) == 0;
     v->tapped += size;
+}
+
+/* Frames of one size. */
+static void pack_evenly(view *v, size_t kind, size_t each)
+{
+    *v = (view){ .tapped_right = true };
+    v->bytes = malloc(PACKED_MOST);
+    assert_non_null(v->bytes);
+    for (size_t at = 0, n; at < TEXT; at += n) {
+        n = LB_MIN(each, TEXT - at);
+        v->size += kinds[kind].pack(text + at, n, v->bytes + v->size, PACKED_MOST - v->size);
+    }
 }
 
 /* Frames of 1 to 600 KiB, some of a few bytes or none. */
@@ -334,6 +380,32 @@ static void test_damage_is_told(void **state)
     free(room);
 }
 
+/* The checksum of the last frame of a read is held against what came, too. */
+static void test_the_last_checksum_is_met(void **state)
+{
+    uint8_t *room = malloc(TEXT + 64);
+
+    (void)state;
+    assert_non_null(room);
+    for (size_t k = 0; k < LB_COUNT_OF(kinds); k++) {
+        const lb_unpacked_point *points;
+        size_t n;
+        view v;
+        if (!kinds[k].sums)
+            continue;
+        pack_evenly(&v, k, 65280);
+        open_view(&v, k, (uint64_t)1 << 30);
+        assert_true(lb_unpacked_points(v.store, &points) > 6);
+        const size_t size = (size_t)(points[5].out_at - points[3].out_at);
+        assert_int_equal(LB_OK, lb_store_read(v.store, points[3].out_at, room, size, &n, NULL));
+        v.bytes[points[5].at.byte - kinds[k].behind] ^= 1;
+        assert_int_equal(LB_CORRUPT, lb_store_read(v.store, points[3].out_at, room, size, &n, NULL));
+        close_view(&v);
+        free(v.bytes);
+    }
+    free(room);
+}
+
 /* Points that say another size than comes, between the right ones. */
 static void test_points_that_lie_are_told(void **state)
 {
@@ -376,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_threads_read_what_is_there),
         cmocka_unit_test(test_the_tap_gets_all_in_order),
         cmocka_unit_test(test_damage_is_told),
+        cmocka_unit_test(test_the_last_checksum_is_met),
         cmocka_unit_test(test_points_that_lie_are_told),
     };
 
