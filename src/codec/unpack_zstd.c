@@ -13,7 +13,10 @@ struct lb_unpacker {
     bool told;   /* that this border is one */
     bool first;
     uint8_t *stays; /* the frame is decompressed to here, block after block where they have to stand; NULL: by copies */
-    uint64_t window; /* bytes that are counted for the library's buffers */
+    uint64_t frame_at; /* of this frame, in the file */
+    uint64_t piece_at; /* of what the library takes next as one: header, block; a small frame */
+    size_t piece;      /* bytes of that to come */
+    uint64_t window;   /* bytes that are counted for the library's buffers */
     lb_unpack_memory *memory;
 };
 
@@ -21,6 +24,7 @@ struct lb_unpacker {
 #define ZSTD_OWN ((uint64_t)256 << 10)
 #define ZSTD_BLOCK ((uint64_t)128 << 10)
 #define ZSTD_HEAD_MOST 18
+#define ZSTD_HEAD_LEAST 5
 #define ZSTD_WINDOW_MOST ((uint64_t)128 << 20)
 
 static lb_unpacker *zstd_open(lb_unpack_memory *memory)
@@ -86,41 +90,74 @@ static lb_status zstd_begin(lb_unpacker *u, const lb_unpack_point *point, lb_err
     return LB_OK;
 }
 
-static lb_status zstd_fail(const lb_unpacker *u, const lb_unpack_io *io, size_t code, lb_error *err)
+static lb_status zstd_fail(const lb_unpacker *u, size_t code, lb_error *err)
 {
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_memory_allocation:
         return lb_fail_nomem(err);
     case ZSTD_error_prefix_unknown:
         return u->first
-                   ? lb_unpack_is_other(io->in_at, "zstd", err)
-                   : lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "zstd: bytes that are no zstd follow the last frame");
+                   ? lb_unpack_is_other(u->frame_at, "zstd", err)
+                   : lb_fail(err, LB_CORRUPT, LB_AT(u->frame_at), "zstd: bytes that are no zstd follow the last frame");
     case ZSTD_error_frameParameter_windowTooLarge:
-        return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at),
+        return lb_fail(err, LB_UNSUPPORTED, LB_AT(u->frame_at),
                        "zstd: the frame wants a window of more than 128 MiB (--long)");
     case ZSTD_error_dictionary_wrong:
-        return lb_fail(err, LB_UNSUPPORTED, LB_AT(io->in_at), "zstd: the frame was compressed with a dictionary");
+        return lb_fail(err, LB_UNSUPPORTED, LB_AT(u->frame_at), "zstd: the frame was compressed with a dictionary");
     default:
-        return lb_fail(err, LB_CORRUPT, LB_AT(io->in_at), "zstd: %s", ZSTD_getErrorName(code));
+        return lb_fail(err, LB_CORRUPT, LB_AT(u->piece_at), "zstd: %s", ZSTD_getErrorName(code));
     }
 }
 
-static lb_status zstd_some(lb_unpacker *u, lb_unpack_io *io, lb_error *err)
+/* The frame at hand, if the library can decompress it in one go; else 0. */
+static size_t zstd_small(const lb_unpack_io *io)
 {
-    ZSTD_inBuffer in = { io->in, (size_t)(io->in_end - io->in), 0 };
-    uint8_t *to = u->stays == NULL ? io->out : u->stays;
-    ZSTD_outBuffer out = { to, (size_t)(io->out_end - to), (size_t)(io->out - to) };
-    size_t left = ZSTD_decompressStream(u->stream, &out, &in);
+    const size_t there = (size_t)(io->in_end - io->in), size = ZSTD_findFrameCompressedSize(io->in, there);
 
-    if (ZSTD_isError(left))
-        return zstd_fail(u, io, left, err);
+    /* What says no size says a very large one. */
+    return ZSTD_isError(size) || ZSTD_getFrameContentSize(io->in, there) > (size_t)(io->out_end - io->out) ? 0 : size;
+}
+
+/* So much of the frame is behind; the library wants so much next. */
+static void zstd_passed(lb_unpacker *u, const lb_unpack_io *io, size_t n, size_t left)
+{
     u->inside = left != 0;
     u->told = false;
     if (!u->inside)
         u->first = false;
+    u->piece -= n;
+    if (u->piece == 0) {
+        u->piece = left;
+        u->piece_at = io->in_at;
+    }
+}
+
+/* The library gets piece by piece what it wants: so the place of a fault does not depend on how much was at hand. */
+static lb_status zstd_some(lb_unpacker *u, lb_unpack_io *io, lb_error *err)
+{
+    const size_t small = u->inside ? 0 : zstd_small(io);
+
+    if (!u->inside) {
+        u->frame_at = u->piece_at = io->in_at;
+        u->piece = small != 0 ? small : ZSTD_HEAD_LEAST;
+    }
+    ZSTD_inBuffer in = { io->in, LB_MIN((size_t)(io->in_end - io->in), u->piece), 0 };
+    uint8_t *to = u->stays == NULL ? io->out : u->stays;
+    ZSTD_outBuffer out = { to, (size_t)(io->out_end - to), (size_t)(io->out - to) };
+    size_t left = ZSTD_decompressStream(u->stream, &out, &in);
+
+    if (ZSTD_isError(left) && small != 0) {
+        (void)ZSTD_DCtx_reset(u->stream, ZSTD_reset_session_only);
+        u->inside = true;
+        u->piece = ZSTD_HEAD_LEAST;
+        return zstd_some(u, io, err);
+    }
+    if (ZSTD_isError(left))
+        return zstd_fail(u, left, err);
     io->in += in.pos;
     io->in_at += in.pos;
     io->out = to + out.pos;
+    zstd_passed(u, io, in.pos, left);
     return LB_OK;
 }
 

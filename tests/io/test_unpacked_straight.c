@@ -380,6 +380,53 @@ static void test_damage_is_told(void **state)
     free(room);
 }
 
+/* The error of reading the view in pieces of one size; one where nothing is wrong. */
+static lb_error read_to_error(view *v, size_t kind, bool look, uint8_t *room, size_t piece)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 1 << 30 };
+    lb_status status = LB_OK;
+    lb_error err = LB_ERROR_INIT;
+    size_t n = piece;
+
+    assert_int_equal(LB_OK, lb_context_new(&options, &v->cx, NULL));
+    assert_int_equal(LB_OK, lb_store_open_memory(v->bytes, v->size, &v->packed, NULL));
+    assert_int_equal(LB_OK, lb_store_open_unpacked(v->cx, v->packed, kinds[kind].container, &v->store, NULL));
+    if (look)
+        (void)lb_unpacked_look(v->store, v->packed, NULL);
+    for (uint64_t at = 0; status == LB_OK && n == piece; at += n)
+        status = lb_store_read(v->store, at, room, piece, &n, &err);
+    close_view(v);
+    return err;
+}
+
+/* Where damage is told to be does not depend on how the view is read. */
+static void test_places_are_the_same(void **state)
+{
+    static const size_t pieces[] = { 1000, 65536, (size_t)1 << 20, TEXT };
+    uint8_t *room = malloc(TEXT + 64);
+
+    (void)state;
+    assert_non_null(room);
+    for (size_t k = 0; k < LB_COUNT_OF(kinds); k++) {
+        view v;
+        pack_view(&v, k);
+        for (unsigned i = 0; i < 4; i++) {
+            const size_t at = random_of(&random_state, v.size);
+            v.bytes[at] ^= 16;
+            const lb_error first = read_to_error(&v, k, false, room, 4096);
+            for (unsigned how = 0; how < 2 * LB_COUNT_OF(pieces); how++) {
+                const lb_error err = read_to_error(&v, k, how % 2 != 0, room, pieces[how / 2]);
+                assert_int_equal(first.code, err.code);
+                assert_int_equal(first.offset, err.offset);
+                assert_string_equal(first.message, err.message);
+            }
+            v.bytes[at] ^= 16;
+        }
+        free(v.bytes);
+    }
+    free(room);
+}
+
 /* The checksum of the last frame of a read is held against what came, too. */
 static void test_the_last_checksum_is_met(void **state)
 {
@@ -448,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_threads_read_what_is_there),
         cmocka_unit_test(test_the_tap_gets_all_in_order),
         cmocka_unit_test(test_damage_is_told),
+        cmocka_unit_test(test_places_are_the_same),
         cmocka_unit_test(test_the_last_checksum_is_met),
         cmocka_unit_test(test_points_that_lie_are_told),
     };
