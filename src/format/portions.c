@@ -508,10 +508,14 @@ static size_t parts_held(const parts *all)
     return (size_t)LB_MIN(LB_MIN(wanted, left / PARTS_OF_LEFT / each), all->in_turn ? PARTS_IN_TURN : UINT64_MAX);
 }
 
-/* Who reads on finds what was read and not joined. */
+/* Who reads on finds what was read in turn and not joined; else it costs no more to read it again, and what was kept before is in the
+ * way of others. */
 static void parts_keep(const parts *all)
 {
     bool anew = true;
+
+    if (!all->in_turn && all->store->keep != NULL)
+        all->store->keep(all->store, 0, NULL, 0, true);
 
     for (uint64_t i = all->joined; all->in_turn && i < all->begun; i++) {
         const lb_portion *p = &all->slots[i % all->n_slots].part;
@@ -583,7 +587,7 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
     if (status == LB_OK) {
         pthread_mutex_init(&all.lock, NULL);
         pthread_cond_init(&all.turn, NULL);
-        if (all.in_turn)
+        if (store->keep != NULL)
             work->keep(user);
         lb_run_crew(cx, parts_work, &all);
         pthread_mutex_destroy(&all.lock);

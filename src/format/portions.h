@@ -112,7 +112,7 @@ typedef struct lb_portions_work {
     /* Take in the values. False: something odd stands there. */
     bool (*values)(void *user, lb_portion *p);
 
-    /* Parts are about to be read of a store of unknown size: let it keep what was read of it behind the place. */
+    /* Parts are about to be read of a store that can keep bytes: let it keep what was read of it behind the place. */
     void (*keep)(void *user);
 
     /* Put the part behind those joined before. `after`: offset behind the record before the part's first. */

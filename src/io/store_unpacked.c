@@ -89,7 +89,7 @@ static void unpacked_plan(const lb_unpacked_store *s, unpacked_read *r)
             return;
         r->straight = s->store.size - offset;
         r->end = UINT64_MAX;
-    } else if (end > at && s->points[end - 1].at.window == 0) {
+    } else if (end > at && s->points != NULL && s->points[end - 1].at.window == 0) {
         r->straight = s->points[end - 1].out_at - offset;
         r->end = s->points[end - 1].at.byte;
     }
@@ -169,7 +169,8 @@ static lb_status unpacked_step(lb_unpacked_store *s, unpacked_read *r, bool *don
     for (size_t n = 1; n != 0 && r->got < r->size; r->got += n)
         n = lb_unpacked_at_hand(s, r->offset + r->got, r->out + r->got, r->size - r->got);
     *done = r->got == r->size;
-    if (!*done)
+    /* Where the size is known, several read at several places. */
+    if (!*done && s->store.size == LB_SIZE_UNKNOWN)
         lb_unpacked_kept_pass(s, r->offset + r->got);
     lb_unpacked_cursor *c = *done ? NULL : unpacked_take(s, r);
     pthread_mutex_unlock(&s->lock);
