@@ -162,16 +162,18 @@ static lb_status project_column(const lb_project_file *f, size_t i, struct Arrow
 lb_status lb_project_bring(const lb_project_file *f, struct ArrowArray *batch, struct ArrowArray *out, lb_error *err)
 {
     const lb_project *p = f->project;
-    int code = ArrowArrayInitFromSchema(out, &p->schema, NULL);
+    int code = ArrowArrayInitFromType(out, NANOARROW_TYPE_STRUCT);
 
+    if (code == NANOARROW_OK)
+        code = ArrowArrayAllocateChildren(out, (int64_t)p->n_columns);
     if (code != NANOARROW_OK) {
+        if (out->release != NULL)
+            out->release(out);
         out->release = NULL;
         return lb_fail_arrow(err, code, NULL);
     }
     lb_status status = LB_OK;
     for (size_t i = 0; status == LB_OK && i < p->n_columns; i++) {
-        if (out->children[i]->release != NULL)
-            out->children[i]->release(out->children[i]);
         status = project_column(f, i, batch, out->children[i], err);
     }
     out->length = batch->length;
