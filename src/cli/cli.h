@@ -274,6 +274,7 @@ cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 
 /* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n,
  * \u202e. So no name or message can steer the terminal. Owned by the caller. */
 char *clean_text(const char *text);
+char *clean_bytes(const char *text, size_t size); /* a NUL behind, and maybe some within, which are shown as \x00 */
 
 void cli_no_memory(void) __attribute__((noreturn)); /* say so and end the command */
 void *cli_alloc(size_t count, size_t size);         /* zeroed; ends the command where there is no memory */

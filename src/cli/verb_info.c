@@ -208,9 +208,9 @@ static lb_status stats_json_columns(json_out *j, lb_table *table, const struct A
         jput_bool(j, "nullable", column.nullable);
         jput_known(j, "nulls", column.has_stats ? column.null_count : -1);
         jput_known(j, "nans", column.has_stats ? column.nan_count : -1);
-        jput_text(j, "min", column.has_stats ? column.min : NULL);
+        jput_bytes(j, "min", column.has_stats ? column.min : NULL, column.min_size);
         jput_bool(j, "min_exact", column.has_stats && column.min_exact);
-        jput_text(j, "max", column.has_stats ? column.max : NULL);
+        jput_bytes(j, "max", column.has_stats ? column.max : NULL, column.max_size);
         jput_bool(j, "max_exact", column.has_stats && column.max_exact);
         if (i < (uint64_t)schema->n_children)
             json_conflict(j, schema->children[i]);
@@ -243,7 +243,7 @@ static lb_status stats_people_files(lb_table *table, lb_error *err)
         if (status != LB_OK)
             break;
         grid_add(g, file.path);
-        grid_add(g, file.error != NULL ? "unreadable" : file.format == NULL ? "-" : file.format);
+        grid_add(g, file.error != NULL && file.rows == 0 ? "unreadable" : file.format == NULL ? "-" : file.format);
         grid_add(g, number_text(file.bytes).s);
         grid_add(g, file.rows > (uint64_t)INT64_MAX ? "-" : number_text(file.rows).s);
         grid_add(g, number_text(file.blocks).s);
@@ -256,11 +256,14 @@ static lb_status stats_people_files(lb_table *table, lb_error *err)
 }
 
 /* A bound; `~` before it where it is not exact, `-` where it is not known. */
-static void grid_add_bound(grid *g, bool known, const char *bound, bool exact)
+static void grid_add_bound(grid *g, bool known, const char *bound, size_t size, bool exact)
 {
-    char *text = cli_format("%s%s", known && bound != NULL && !exact ? "~" : "", known && bound != NULL ? bound : "-");
+    known = known && bound != NULL;
+    char *clean = clean_bytes(known ? bound : "-", known ? size : 1);
+    char *text = cli_format("%s%s", known && !exact ? "~" : "", clean);
     grid_add(g, text);
     free(text);
+    free(clean);
 }
 
 static lb_status stats_people_columns(lb_table *table, const struct ArrowSchema *schema, lb_error *err)
@@ -275,8 +278,8 @@ static lb_status stats_people_columns(lb_table *table, const struct ArrowSchema 
         grid_add(g, column.name);
         grid_add(g, column.type);
         grid_add(g, !column.has_stats || column.null_count < 0 ? "-" : number_text((uint64_t)column.null_count).s);
-        grid_add_bound(g, column.has_stats, column.min, column.min_exact);
-        grid_add_bound(g, column.has_stats, column.max, column.max_exact);
+        grid_add_bound(g, column.has_stats, column.min, column.min_size, column.min_exact);
+        grid_add_bound(g, column.has_stats, column.max, column.max_size, column.max_exact);
     }
     if (status == LB_OK) {
         grid_print(g, "");

@@ -115,7 +115,9 @@ typedef struct lake_sum {
 
 static void sum_file(lake_sum *sum, const lb_entry_info *file, const char *use)
 {
-    const char *name = file->error != NULL ? "unreadable" : file->format == NULL ? "unknown" : file->format;
+    const char *name = file->error != NULL && file->rows == 0 ? "unreadable"
+                       : file->format == NULL                 ? "unknown"
+                                                              : file->format;
     size_t i = 0;
     while (i < sum->formats && strcmp(sum->format[i].name, name) != 0)
         i++;

@@ -524,7 +524,7 @@ static lb_status unite_decode(lb_unite *u, const lb_entry *entry, lb_error *err)
 
 lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *stats, lb_error *err)
 {
-    if (entry->error.size != 0 || entry->arrow_schema.size == 0)
+    if (entry->arrow_schema.size == 0)
         return LB_OK;
     LB_TRY(unite_decode(u, entry, err));
     if (u->mode == LB_SCHEMA_STRICT && u->files != 0 && (uint64_t)u->last.n_children < lb_unite_count(u))
