@@ -959,6 +959,7 @@ def test_a_full_disk(tmp_path):
     try:
         for i in range(40):
             (disk / ("%02d.csv" % i)).write_text(HEAD + records(i, 5))
+        (disk / "wide.csv").write_text(2 * (",".join("%d" % i for i in range(400)) + "\n"))
         run("map", "-q", disk)
         before = (disk / MAP).read_bytes()
         append(disk / "00.csv")
@@ -970,11 +971,13 @@ def test_a_full_disk(tmp_path):
             pass
         _, err = run("doctor", disk, "--heal", status=4)
         assert "space" in err
+        _, err = run("map", disk, status=4)  # the writer's buffer is larger than the disk has room for
+        assert MAP in err and "space" in err
         assert (disk / MAP).read_bytes() == before
         assert [n for n in os.listdir(disk) if "tmp" in n or n == OLD] == []
         os.unlink(disk / "fill")
         doctor(disk, "--heal")
-        assert len(rows_of(disk)) == 40 * 5 + 7
+        assert len(rows_of(disk)) == 40 * 5 + 7 + 1
     finally:
         subprocess.run(["umount", disk], check=True)
 
