@@ -109,9 +109,12 @@ static lb_status project_want(lb_project_file *f, size_t i, bool fresh, const lb
         return lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed, and has no column '%s' any more", want->name);
     if (place == PROJECT_ABSENT)
         return LB_OK;
-    bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
+    /* What a format does not read from its text, as the lists of other files, is cast: a column of nothing but nulls goes with all. */
+    const lb_format *format = f->data->format;
+    bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0,
+         as = !same && format->reads_as != NULL && format->reads_as(want);
     f->places[i] = f->n_wanted;
-    f->wanted[f->n_wanted++] = (lb_wanted){ .column = place, .as = same || !f->data->format->reads_as ? NULL : want };
+    f->wanted[f->n_wanted++] = (lb_wanted){ .column = place, .as = as ? want : NULL };
     return LB_OK;
 }
 

@@ -241,6 +241,48 @@ def test_typed_columns(tmp_path):
         assert list(map(same, rows_of("slice", lake))) == expected * len(names)
 
 
+# Types that delimited text is not read as, with a value of each.
+OTHERS = [
+    pa.array([[1, 2]], pa.list_(pa.int32())),
+    pa.array([[1, 2]], pa.list_(pa.int32(), 2)),
+    pa.array([{"x": 1}]),
+    pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+    pa.array(["long"], pa.large_string()),
+    pa.array([b"long"], pa.large_binary()),
+    pa.array([b"four"], pa.binary(4)),
+    pa.array([1.5], pa.float16()),
+    pa.array([dt.timedelta(seconds=1)]),
+    pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda array: str(array.type).split("<")[0])
+@pytest.mark.parametrize("text", ["id,v\n1,\n", "id,v\n"])
+def test_no_values_go_with_every_type(tmp_path, other, text):
+    """A column of text without a value is one of nulls beside a column of any type."""
+    (tmp_path / "text.csv").write_text(text)
+    for name in ("a.arrow", "z.arrow"):
+        table = pa.table({"id": pa.array([2]), "v": other})
+        with pa.ipc.new_file(tmp_path / name, table.schema) as out:
+            out.write_table(table)
+        for built in (False, True):
+            if built:
+                run("map", "-q", tmp_path)
+            rows = rows_of("slice", tmp_path)
+            assert [row["v"] for row in rows if row["id"] == 1] == [None] * (text.count("\n") - 1)
+            assert all(row["v"] is not None for row in rows if row["id"] == 2)
+            assert rows_of("take", tmp_path, len(rows) - 1, 0) == [rows[-1], rows[0]]
+        os.unlink(tmp_path / MAP)
+
+
+def test_dates_of_text_beside_dates_in_milliseconds(tmp_path):
+    (tmp_path / "text.csv").write_text("d\n2024-02-29\n")
+    table = pa.table({"d": pa.array([dt.date(1969, 12, 31)], pa.date64())})
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as out:
+        out.write_table(table)
+    assert [row["d"][:10] for row in rows_of("slice", tmp_path)] == ["1969-12-31", "2024-02-29"]
+
+
 # ---------------------------------------------------------------- the doctor
 
 def report(lake, *args, status=1):
