@@ -281,7 +281,7 @@ class Table:
         return Shuffled(self, _options.whole("seed", seed))
 
     def select(self, columns: list[str]) -> Table:
-        """The same rows with these columns, in this order; a name may repeat, and a dotted one reaches into structs.
+        """The same rows with these columns, in this order; a name may repeat.
         Nothing is read but what is asked for later."""
         names = _options.strings("columns", columns)
         if names is not None and not names:
