@@ -399,7 +399,7 @@ char *span_text(lb_span span);
 /* ---------------------------------------------------------------- columns.c: schemas for people and programs */
 
 /* Columns and types of a schema, for people, and below them which are in conflict. */
-void print_columns(const struct ArrowSchema *schema, const char *indent);
+void print_columns(const struct ArrowSchema *schema, const char *indent, int64_t most); /* the first `most` */
 
 /* Why the files of a lake disagree on a column, in words; NULL: they do not. Owned by the caller. */
 char *column_conflict(const struct ArrowSchema *column);

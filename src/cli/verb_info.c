@@ -154,7 +154,7 @@ int verb_schema(cli *c)
     } else {
         (void)printf("%s, %s\n", rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
                      plural_text((uint64_t)schema.n_children, "column", "columns").s);
-        print_columns(&schema, "  ");
+        print_columns(&schema, "  ", INT64_MAX);
     }
 done:
     if (schema.release != NULL)
