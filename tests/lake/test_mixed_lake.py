@@ -275,6 +275,37 @@ def test_no_values_go_with_every_type(tmp_path, other, text):
         os.unlink(tmp_path / MAP)
 
 
+def pairs_of(*args):
+    """Rows with all columns of a name."""
+    out, _ = run(*args, "--to", "ndjson", "--quiet")
+    return [json.loads(line, object_pairs_hook=list) for line in out.splitlines()]
+
+
+def test_columns_of_one_name(tmp_path):
+    """A file may have several columns of a name: each is one of the directory too, with its values and its bounds."""
+    table = pa.Table.from_arrays([pa.array([1, 2]), pa.array(["x", "y"]), pa.array([3, 4]), pa.array([5, None])], ["a", "b", "a", "a"])
+    alone = [[("a", 1), ("b", "x"), ("a", 3), ("a", 5)], [("a", 2), ("b", "y"), ("a", 4), ("a", None)]]
+    with pa.ipc.new_file(tmp_path / "m.arrow", table.schema) as out:
+        out.write_table(table)
+    pa.parquet.write_table(table, tmp_path / "n.parquet")
+    (tmp_path / "o.csv").write_text("b,a\nz,6\n")
+    pa.parquet.write_table(table.select([3, 1]), tmp_path / "p.parquet")
+    lake = alone * 2 + [[("a", 6), ("b", "z"), ("a", None), ("a", None)],
+                        [("a", 5), ("b", "x"), ("a", None), ("a", None)], [("a", None), ("b", "y"), ("a", None), ("a", None)]]
+    for built in (False, True):
+        if built:
+            run("map", "-q", tmp_path)
+        assert pairs_of("slice", tmp_path) == lake
+        assert pairs_of("take", tmp_path, 6, 4, 1) == [lake[6], lake[4], lake[1]]
+        assert pairs_of("slice", tmp_path, "--columns", "b,a") == [[row[1], row[0]] for row in lake]
+        for path, first in ((tmp_path, ("1", "6", 1)), (tmp_path / "m.arrow", ("1", "2", 0)), (tmp_path / "n.parquet", ("1", "2", 0))):
+            columns = json.loads(run("stats", path, "--json")[0])["columns"]
+            missing = 0 if first[2] == 0 else 3
+            assert [(c["name"], c["min"], c["max"], c["nulls"]) for c in columns] == [
+                ("a", *first), ("b", "x", "y" if missing == 0 else "z", 0), ("a", "3", "4", missing),
+                ("a", "5", "5", 1 if missing == 0 else 5)]
+
+
 def test_dates_of_text_beside_dates_in_milliseconds(tmp_path):
     (tmp_path / "text.csv").write_text("d\n2024-02-29\n")
     table = pa.table({"d": pa.array([dt.date(1969, 12, 31)], pa.date64())})
