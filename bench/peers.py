@@ -80,6 +80,8 @@ def take_main(tool, path, rows_path, columns):
 
 
 def main():
+    if len(sys.argv) not in (4, 6):
+        sys.exit(__doc__)
     if sys.argv[2] == "take":
         return take_main(sys.argv[1], *sys.argv[3:6])
     tool, work, path = sys.argv[1:4]

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "grown.h"
+#include "pulled.h"
 
 #include "column/ipc.h"
-#include "column/stream.h"
 #include "format/arrow/arrow_handlers.h"
 
 #define REQUIRE(truth) \
@@ -19,42 +19,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_array(const struct ArrowSchema *schema, const struct ArrowArray *array)
-{
-    struct ArrowArrayView view;
-
-    REQUIRE(ArrowArrayViewInitFromSchema(&view, schema, NULL) == NANOARROW_OK);
-    REQUIRE(ArrowArrayViewSetArray(&view, array, NULL) == NANOARROW_OK);
-    REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-    ArrowArrayViewReset(&view);
-}
-
-/* Pull all; *whole: without an error. */
-static uint64_t pull(const lb_format *format, lb_reader *r, const lb_range *range, bool *whole)
-{
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema = { 0 };
-    uint64_t rows = 0;
-
-    *whole = false;
-    if (format->scan(r, range, &stream, NULL) != LB_OK)
-        return 0;
-    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
-    while (*whole) {
-        struct ArrowArray array = { 0 };
-        *whole = lb_stream_next(&stream, &array, NULL) == LB_OK;
-        if (!*whole || array.release == NULL)
-            break;
-        check_array(&schema, &array);
-        rows += (uint64_t)array.length;
-        array.release(&array);
-    }
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream.release(&stream);
-    return rows;
-}
-
 static void read_rows(const lb_format *format, lb_reader *r, const lb_entry *entry, size_t n_columns)
 {
     uint64_t some[ROWS / 7 + 1], count = LB_MIN(entry->total_rows, (uint64_t)ROWS), n = 0;
@@ -64,16 +28,16 @@ static void read_rows(const lb_format *format, lb_reader *r, const lb_entry *ent
     for (size_t i = 0; i < n_columns; i++)
         columns[i].column = i;
     lb_range range = { .count = count, .n_columns = n_columns, .columns = columns };
-    uint64_t got = pull(format, r, &range, &whole);
+    uint64_t got = pulled_scan(format, r, &range, &whole);
     REQUIRE(!whole || got == count);
     range.batch_rows = 3;
-    got = pull(format, r, &range, &pieces);
+    got = pulled_scan(format, r, &range, &pieces);
     REQUIRE(!pieces || got == count);
     REQUIRE(!whole || pieces);
     for (uint64_t row = 0; row < count; row += 7)
         some[n++] = row;
     range = (lb_range){ .rows = some, .count = n, .n_columns = n_columns, .columns = columns };
-    got = pull(format, r, &range, &pieces);
+    got = pulled_scan(format, r, &range, &pieces);
     REQUIRE(!pieces || got == n);
     REQUIRE(!whole || pieces);
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "grown.h"
+#include "pulled.h"
 
 #include "column/ipc.h"
-#include "column/stream.h"
 #include "format/avro/avro_handlers.h"
 
 #define REQUIRE(truth) \
@@ -17,36 +17,6 @@
 #define ROWS 2000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Pull all; *whole: without an error. Arrays are validated to the last value. */
-static uint64_t pull(lb_reader *r, const lb_range *range, bool *whole)
-{
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema = { 0 };
-    struct ArrowArrayView view;
-    uint64_t rows = 0;
-
-    *whole = false;
-    if (lb_format_avro.scan(r, range, &stream, NULL) != LB_OK)
-        return 0;
-    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
-    while (*whole) {
-        struct ArrowArray array = { 0 };
-        *whole = lb_stream_next(&stream, &array, NULL) == LB_OK;
-        if (!*whole || array.release == NULL)
-            break;
-        REQUIRE(ArrowArrayViewInitFromSchema(&view, &schema, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-        ArrowArrayViewReset(&view);
-        rows += (uint64_t)array.length;
-        array.release(&array);
-    }
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream.release(&stream);
-    return rows;
-}
 
 static void read_rows(lb_reader *r, const lb_entry *entry, size_t n_columns)
 {
@@ -60,14 +30,14 @@ static void read_rows(lb_reader *r, const lb_entry *entry, size_t n_columns)
     for (size_t i = 0; i < n_columns; i++)
         columns[i].column = i;
     lb_range range = { .count = count, .n_columns = n_columns, .columns = columns };
-    uint64_t got = pull(r, &range, &whole);
+    uint64_t got = pulled_scan(&lb_format_avro, r, &range, &whole);
     REQUIRE(!whole || got == count);
     for (uint64_t row = 0; row < count; row += 7)
         some[n++] = row;
     range.rows = some;
     range.count = n;
     range.n_columns = n_columns / 2;
-    got = pull(r, &range, &pieces);
+    got = pulled_scan(&lb_format_avro, r, &range, &pieces);
     REQUIRE(!pieces || got == n);
     REQUIRE(!whole || pieces);
     free(columns);

@@ -2,6 +2,8 @@
  * each; whoever reads a row to its end comes to the same place. */
 #include <stdlib.h>
 
+#include "pulled.h"
+
 #include "format/avro/avro.h"
 
 #define REQUIRE(truth) \
@@ -50,7 +52,6 @@ static void read_rows(target *t, const uint8_t *data, size_t size)
     lb_append append = { .budget = &budget };
     avro_decoder put = { .at = data, .end = data + size, .append = &append }, pass = put;
     struct ArrowArray array;
-    struct ArrowArrayView view;
 
     while (put.at < put.end && t->all->length < 1000) {
         if (!avro_decode_row(&put, &t->put))
@@ -62,10 +63,7 @@ static void read_rows(target *t, const uint8_t *data, size_t size)
     for (size_t i = 0; i < t->all->n_children; i++)
         lb_growing_truncate(&t->all->children[i], t->all->length);
     REQUIRE(lb_growing_finish(&append, t->all, &t->schema, &array, NULL) == LB_OK);
-    REQUIRE(ArrowArrayViewInitFromSchema(&view, &t->schema, NULL) == NANOARROW_OK);
-    REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
-    REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-    ArrowArrayViewReset(&view);
+    pulled_check(&t->schema, &array);
     array.release(&array);
     lb_growing_reset(&append, t->all);
     REQUIRE(atomic_load(&budget.used) == 0);

@@ -1,7 +1,8 @@
 /* Data files alone: whatever the bytes are, they are refused, or give as many rows as they say, and the same ones in pieces. */
 #include <stdlib.h>
 
-#include "column/stream.h"
+#include "pulled.h"
+
 #include "lance/lance_format.h"
 
 #define REQUIRE(truth) \
@@ -14,34 +15,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Pull all; *whole: without an error. Arrays are validated to the last value. */
 static uint64_t pull(lb_lance_set *set, const lb_lance_scan *scan, bool *whole)
 {
     struct ArrowArrayStream stream;
-    struct ArrowSchema schema = { 0 };
-    struct ArrowArrayView view;
-    uint64_t rows = 0;
 
     *whole = false;
-    if (lb_lance_set_scan(set, scan, &stream, NULL) != LB_OK)
-        return 0;
-    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
-    while (*whole) {
-        struct ArrowArray array = { 0 };
-        *whole = lb_stream_next(&stream, &array, NULL) == LB_OK;
-        if (!*whole || array.release == NULL)
-            break;
-        REQUIRE(ArrowArrayViewInitFromSchema(&view, &schema, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-        ArrowArrayViewReset(&view);
-        rows += (uint64_t)array.length;
-        array.release(&array);
-    }
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream.release(&stream);
-    return rows;
+    return lb_lance_set_scan(set, scan, &stream, NULL) == LB_OK ? pulled_stream(&stream, whole, NULL) : 0;
 }
 
 static void read_rows(lb_lance_set *set)

@@ -2,8 +2,9 @@
  * however much is read at a time; and what was said of their types holds. */
 #include <stdlib.h>
 
+#include "pulled.h"
+
 #include "column/ipc.h"
-#include "column/stream.h"
 #include "format/msgpack/msgpack_handlers.h"
 
 #define REQUIRE(truth) \
@@ -16,33 +17,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Pull all; *whole: without an error, but for values nested too deeply to be text. Arrays are validated to the last value. */
+/* *whole: without an error, but for values nested too deeply to be text. */
 static uint64_t pull(lb_reader *r, const lb_range *range, bool *whole)
 {
     struct ArrowArrayStream stream;
-    struct ArrowSchema schema = { 0 };
-    struct ArrowArrayView view;
-    uint64_t rows = 0;
+    lb_error err = LB_ERROR_INIT;
 
     REQUIRE(lb_format_msgpack.scan(r, range, &stream, NULL) == LB_OK);
-    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
-    while (*whole) {
-        struct ArrowArray array = { 0 };
-        lb_error err = LB_ERROR_INIT;
-        *whole = lb_stream_next(&stream, &array, &err) == LB_OK;
-        REQUIRE(*whole || err.code == LB_UNSUPPORTED || err.code == LB_BUDGET);
-        if (!*whole || array.release == NULL)
-            break;
-        REQUIRE(ArrowArrayViewInitFromSchema(&view, &schema, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-        ArrowArrayViewReset(&view);
-        rows += (uint64_t)array.length;
-        array.release(&array);
-    }
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream.release(&stream);
+    const uint64_t rows = pulled_stream(&stream, whole, &err);
+    REQUIRE(*whole || err.code == LB_UNSUPPORTED || err.code == LB_BUDGET);
     return rows;
 }
 

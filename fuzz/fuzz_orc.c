@@ -2,7 +2,8 @@
  * pieces from wherever they begin. */
 #include <stdlib.h>
 
-#include "column/stream.h"
+#include "pulled.h"
+
 #include "format/orc/orc.h"
 #include "format/orc/orc_handlers.h"
 
@@ -15,36 +16,6 @@
 #define ROWS 3000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Pull all; *whole: without an error. Arrays are validated to the last value. */
-static uint64_t pull(lb_reader *r, const lb_range *range, bool *whole)
-{
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema = { 0 };
-    struct ArrowArrayView view;
-    uint64_t rows = 0;
-
-    *whole = false;
-    if (lb_format_orc.scan(r, range, &stream, NULL) != LB_OK)
-        return 0;
-    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
-    while (*whole) {
-        struct ArrowArray array = { 0 };
-        *whole = lb_stream_next(&stream, &array, NULL) == LB_OK;
-        if (!*whole || array.release == NULL)
-            break;
-        REQUIRE(ArrowArrayViewInitFromSchema(&view, &schema, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-        ArrowArrayViewReset(&view);
-        rows += (uint64_t)array.length;
-        array.release(&array);
-    }
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream.release(&stream);
-    return rows;
-}
 
 static void read_rows(lb_reader *r)
 {
@@ -59,16 +30,16 @@ static void read_rows(lb_reader *r)
     for (uint32_t i = 0; i < f->n_columns; i++)
         columns[i].column = i;
     lb_range range = { .count = count, .n_columns = f->n_columns, .columns = columns };
-    uint64_t got = pull(r, &range, &whole);
+    uint64_t got = pulled_scan(&lb_format_orc, r, &range, &whole);
     REQUIRE(!whole || got == count);
     for (uint64_t row = 0; row < count; row += 7)
         some[n++] = row;
     range.rows = some;
     range.count = n;
-    got = pull(r, &range, &pieces);
+    got = pulled_scan(&lb_format_orc, r, &range, &pieces);
     REQUIRE(!pieces || got == n);
     range = (lb_range){ .first = f->rows / 2, .count = 50, .n_columns = f->n_columns, .columns = columns };
-    got = pull(r, &range, &pieces);
+    got = pulled_scan(&lb_format_orc, r, &range, &pieces);
     REQUIRE(!pieces || got == LB_MIN(f->rows - f->rows / 2, (uint64_t)50));
     free(columns);
 }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pulled.h"
+
 #include "column/print.h"
-#include "column/stream.h"
 #include "format/parquet/parquet_handlers.h"
 #include "format/parquet/parquet_reader.h"
 
@@ -33,23 +34,12 @@ static void fuzz_rows(lb_reader *r, uint64_t first, uint64_t count)
 {
     lb_wanted columns[8];
     lb_range range = { .first = first, .count = count, .columns = columns };
-    struct ArrowArrayStream stream;
-    uint64_t rows = 0;
+    bool whole;
 
     for (; range.n_columns < 8 && range.n_columns < r->footer.schema.n_columns; range.n_columns++)
         columns[range.n_columns] = (lb_wanted){ .column = range.n_columns };
-    if (lb_format_parquet.scan(r, &range, &stream, NULL) != LB_OK)
-        return;
-    for (;;) {
-        struct ArrowArray batch = { .release = NULL };
-        if (lb_stream_next(&stream, &batch, NULL) != LB_OK || batch.release == NULL)
-            break;
-        rows += (uint64_t)batch.length;
-        batch.release(&batch);
-    }
-    if (rows > count)
+    if (pulled_scan(&lb_format_parquet, r, &range, &whole) > count)
         abort();
-    stream.release(&stream);
 }
 
 #define TAKEN_MOST 200 /* rows of files of which some are taken and compared */

@@ -3,6 +3,8 @@
  * number of rows. */
 #include <stdlib.h>
 
+#include "pulled.h"
+
 #include "format/parquet/parquet_column.h"
 
 #define REQUIRE(truth) \
@@ -108,13 +110,8 @@ static bool read_rows(lb_context *cx, lb_store *store, const shape *s, const lb_
 
 static void validate(const shape *s, struct ArrowArray *array, int64_t rows)
 {
-    struct ArrowArrayView view;
-
     REQUIRE(array->length == rows);
-    REQUIRE(ArrowArrayViewInitFromSchema(&view, &s->schema, NULL) == NANOARROW_OK);
-    REQUIRE(ArrowArrayViewSetArray(&view, array, NULL) == NANOARROW_OK);
-    REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-    ArrowArrayViewReset(&view);
+    pulled_check(&s->schema, array);
 }
 
 static lb_status page_seen(void *user, const lb_parquet_page *page, lb_error *err)

@@ -60,7 +60,7 @@ static void unpack(const lb_container *c, const uint8_t *data, size_t size, size
         REQUIRE(io.in <= io.in_end && io.out <= io.out_end && io.in_at == (size_t)(io.in - data));
         if (o->status == LB_OK && stop == LB_UNPACK_BORDER && o->n < BORDERS)
             o->borders[o->n++] = (border){ point, (size_t)(io.out - o->bytes) };
-    } while (o->status == LB_OK && stop != LB_UNPACK_END && io.out < o->bytes + MOST);
+    } while (o->status == LB_OK && stop != LB_UNPACK_END && (stop != LB_UNPACK_ROOM || io.out < o->bytes + MOST));
     o->ended = o->status == LB_OK && stop == LB_UNPACK_END;
     o->size = (size_t)(io.out - o->bytes);
     c->close(u);

@@ -2,7 +2,8 @@
  * survey counted, and the same number from any place of a map. */
 #include <stdlib.h>
 
-#include "column/stream.h"
+#include "pulled.h"
+
 #include "format/xlsx/xlsx_handlers.h"
 
 #define REQUIRE(truth) \
@@ -112,36 +113,6 @@ static void make(archive *a, const uint8_t *data, size_t size)
 
 /* ---------------------------------------------------------------- reading */
 
-/* Pull all; *whole: without an error. */
-static uint64_t pull(lb_reader *reader, const lb_range *range, bool *whole)
-{
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema = { 0 };
-    struct ArrowArrayView view;
-    uint64_t rows = 0;
-
-    *whole = false;
-    if (lb_format_xlsx.scan(reader, range, &stream, NULL) != LB_OK)
-        return 0;
-    *whole = lb_stream_schema(&stream, &schema, NULL) == LB_OK;
-    while (*whole) {
-        struct ArrowArray array = { 0 };
-        *whole = lb_stream_next(&stream, &array, NULL) == LB_OK;
-        if (!*whole || array.release == NULL)
-            break;
-        REQUIRE(ArrowArrayViewInitFromSchema(&view, &schema, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewSetArray(&view, &array, NULL) == NANOARROW_OK);
-        REQUIRE(ArrowArrayViewValidate(&view, NANOARROW_VALIDATION_LEVEL_FULL, NULL) == NANOARROW_OK);
-        ArrowArrayViewReset(&view);
-        rows += (uint64_t)array.length;
-        array.release(&array);
-    }
-    if (schema.release != NULL)
-        schema.release(&schema);
-    stream.release(&stream);
-    return rows;
-}
-
 static void read_rows(lb_context *cx, lb_store *store, const lb_entry *entry)
 {
     lb_reader *reader;
@@ -155,19 +126,19 @@ static void read_rows(lb_context *cx, lb_store *store, const lb_entry *entry)
     lb_range range = { .count = rows,
                        .n_columns = (size_t)LB_MIN(entry->columns.count, (uint64_t)COLUMNS),
                        .columns = wanted };
-    uint64_t got = pull(reader, &range, &whole);
+    uint64_t got = pulled_scan(&lb_format_xlsx, reader, &range, &whole);
     REQUIRE(!whole || got == rows);
     for (uint64_t row = 0; row < rows; row += 7)
         some[n++] = row;
     for (size_t i = 0; i < LB_MIN(n, (uint64_t)32); i++) {
         range.first = some[i];
         range.count = LB_MIN((uint64_t)4, rows - some[i]);
-        got = pull(reader, &range, &piece);
+        got = pulled_scan(&lb_format_xlsx, reader, &range, &piece);
         REQUIRE(!whole || (piece && got == range.count));
     }
     range.rows = some;
     range.count = n;
-    got = pull(reader, &range, &piece);
+    got = pulled_scan(&lb_format_xlsx, reader, &range, &piece);
     REQUIRE(!whole || (piece && got == n));
     lb_format_xlsx.close(reader);
 }

@@ -354,7 +354,7 @@ typedef enum lb_doctor_status { LB_DOCTOR_STATUS_MAP(LB_DOCTOR_ENUM) LB_DOCTOR_S
 /* What the doctor finds of one file. MODIFIED to DAMAGED make up `modified_files`. */
 #define LB_DRIFT_MAP(X)                                                                                              \
     X(UNINDEXED, "unindexed")   /* on disk, not in the map */                                                        \
-    X(MISSING, "missing")       /* in the map, not on disk */                                                        \
+    X(MISSING, "missing")       /* in the map, not on disk, and its content is under no other path */                \
     X(RENAMED, "renamed")       /* the content of a missing entry under another path */                              \
     X(MODIFIED, "modified")     /* changed; how is not known: the entry has no digests. Of datasets the note says */ \
     X(APPENDED, "appended")     /* what was mapped still stands; more follows */                                     \
@@ -468,6 +468,9 @@ typedef struct lb_open_options {
      * kills the process (SIGBUS). Other formats are read as ever. */
     bool memory_map;
     lb_schema_mode schema;
+    /* Only lb_table_count and lb_table_rows are going to be asked: what no map describes is read for its rows alone, in a fraction of the
+     * time. Columns of text files may then be told as text, and values that do not fit a declared type pass unseen. */
+    bool rows_only;
 } lb_open_options;
 
 /* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row space in map order. A map is found from the file upwards

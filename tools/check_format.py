@@ -8,6 +8,7 @@ import concurrent.futures
 import difflib
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -30,6 +31,8 @@ def check(formatter, name):
 
 
 def main():
+    if len(sys.argv) != 2 or shutil.which(sys.argv[1]) is None:
+        sys.exit("usage: python3 tools/check_format.py CLANG_FORMAT\n  CLANG_FORMAT is the program to compare with, as clang-format-14")
     formatter = sys.argv[1]
     command = ["git", "ls-files", "-z", "--cached", "--", "*.c", "*.h"]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")

@@ -99,19 +99,25 @@ def _paths(findings: list[dict[str, Any]], *drifts: str) -> list[str]:
     return sorted(f["path"] for f in findings if f["drift"] in drifts)
 
 
+def _unknown(counts: dict[str, Any], *keys: str) -> None:
+    for key in keys:
+        counts[key] = counts[key] if counts[key] >= 0 else None
+
+
 def _report(found: dict[str, Any]) -> dict[str, Any]:
     """Seven keys that other readers rely on, in their order; then more."""
     findings = found["findings"]
     for finding in findings:
-        finding["old_bytes"] = finding["old_bytes"] if finding["old_bytes"] >= 0 else None
-        finding["new_bytes"] = finding["new_bytes"] if finding["new_bytes"] >= 0 else None
+        _unknown(finding, "old_bytes", "new_bytes")
+        for damage in finding["damage"]:
+            _unknown(damage, "first_row", "rows")
     return {
         "status": found["status"],
         "total_files": found["total_files"],
         "healthy_count": found["healthy_count"],
         "modified_files": _paths(findings, *MODIFIED),
         "unindexed_files": _paths(findings, "unindexed", "renamed"),
-        "missing_files": _paths(findings, "missing"),
+        "missing_files": sorted(_paths(findings, "missing") + [f["was"] for f in findings if f["was"] is not None]),
         "healed": found["healed"],
         "map_path": found["map_path"],
         "map_schema": found["map_schema"] if found["had_map"] else None,

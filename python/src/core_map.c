@@ -112,8 +112,8 @@ static PyObject *doctor_finding(const lb_doctor_report *report, uint64_t i)
         Py_XDECREF(schema);
         return NULL;
     }
-    return Py_BuildValue("{s:s,s:N,s:N,s:z,s:L,s:L,s:N,s:N}", "drift", lb_drift_text(f.drift), "path",
-                         core_path(f.path), "was", core_path(f.was), "error", f.error, "old_bytes",
+    return Py_BuildValue("{s:s,s:N,s:N,s:z,s:z,s:L,s:L,s:N,s:N}", "drift", lb_drift_text(f.drift), "path",
+                         core_path(f.path), "was", core_path(f.was), "error", f.error, "note", f.note, "old_bytes",
                          (long long)f.old_bytes, "new_bytes", (long long)f.new_bytes, "damage", damage, "schema",
                          schema);
 }

@@ -14,11 +14,9 @@ typedef struct doctor_run {
     lb_doctor_info info;
     lb_finding *findings;
     lb_unseekable *unseekable;
-    const char **former; /* former paths of renamed files, in order */
-    size_t n_former;
-    uint64_t counts[LB_DRIFT_COUNT]; /* for people: a renamed file is not missing as well */
-    uint64_t failed;                 /* findings with an error */
-    uint64_t found_bytes;            /* in files of findings */
+    uint64_t counts[LB_DRIFT_COUNT];
+    uint64_t failed;      /* findings with an error */
+    uint64_t found_bytes; /* in files of findings */
 } doctor_run;
 
 /* ---------------------------------------------------------------- options */
@@ -68,26 +66,17 @@ static int text_order(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The old path of a renamed file is a missing one to programs; people are told once. */
-static bool is_told_elsewhere(const doctor_run *r, const lb_finding *f)
-{
-    return f->drift == LB_DRIFT_MISSING && r->n_former != 0 &&
-           bsearch(&f->path, r->former, r->n_former, sizeof *r->former, text_order) != NULL;
-}
-
 static lb_status collect(doctor_run *r, const lb_doctor_report *report, lb_error *err)
 {
     r->info = (lb_doctor_info){ .struct_size = sizeof r->info };
     lb_status status = lb_doctor_get_info(report, &r->info, err);
     size_t n = status == LB_OK ? (size_t)r->info.findings : 0;
     r->findings = cli_alloc(n, sizeof *r->findings);
-    r->former = cli_alloc(n, sizeof *r->former);
     for (size_t i = 0; i < n && status == LB_OK; i++) {
         lb_finding *f = &r->findings[i];
         f->struct_size = sizeof *f;
         status = lb_doctor_finding(report, i, f, err);
-        if (f->was != NULL)
-            r->former[r->n_former++] = f->was;
+        r->counts[f->drift] += status == LB_OK;
         r->failed += f->error != NULL;
         r->found_bytes += f->new_bytes > 0 ? (uint64_t)f->new_bytes : 0;
     }
@@ -95,9 +84,6 @@ static lb_status collect(doctor_run *r, const lb_doctor_report *report, lb_error
     r->unseekable = cli_alloc(n_unseekable, sizeof *r->unseekable);
     for (size_t i = 0; i < n_unseekable && status == LB_OK; i++)
         status = lb_doctor_unseekable(report, i, &r->unseekable[i], err);
-    qsort(r->former, r->n_former, sizeof *r->former, text_order);
-    for (size_t i = 0; i < n && status == LB_OK; i++)
-        r->counts[r->findings[i].drift] += !is_told_elsewhere(r, &r->findings[i]);
     return status;
 }
 
@@ -206,7 +192,7 @@ static void print_findings(const doctor_run *r)
         const lb_finding *f = &r->findings[i];
         if (i == 0 || f->drift != r->findings[i - 1].drift)
             shown = 0;
-        if (is_told_elsewhere(r, f) || f->drift == LB_DRIFT_RACY)
+        if (f->drift == LB_DRIFT_RACY)
             continue;
         if (shown == 0)
             (void)printf("%s:\n", words[f->drift].head);
@@ -296,34 +282,49 @@ static bool is_modified(const lb_finding *f)
     }
 }
 
-static bool is_unindexed(const lb_finding *f)
-{
-    return f->drift == LB_DRIFT_UNINDEXED || f->drift == LB_DRIFT_RENAMED;
-}
-
-static bool is_missing(const lb_finding *f)
-{
-    return f->drift == LB_DRIFT_MISSING;
-}
-
 static bool is_failed(const lb_finding *f)
 {
     return f->error != NULL;
 }
 
-static bool is_racy(const lb_finding *f)
+/* The path under which a list names a finding; NULL: it does not. */
+
+static const char *modified_path(const lb_finding *f)
 {
-    return f->drift == LB_DRIFT_RACY;
+    return is_modified(f) ? f->path : NULL;
 }
 
-/* Paths of the findings that `wanted` takes, in the order of their bytes. */
-static void json_paths(json_out *j, const doctor_run *r, const char *key, bool (*wanted)(const lb_finding *f))
+/* To readers who know the first seven keys alone, a renamed file is a new one, and one that is gone. */
+static const char *unindexed_path(const lb_finding *f)
+{
+    return f->drift == LB_DRIFT_UNINDEXED || f->drift == LB_DRIFT_RENAMED ? f->path : NULL;
+}
+
+static const char *missing_path(const lb_finding *f)
+{
+    return f->drift == LB_DRIFT_MISSING ? f->path : f->was;
+}
+
+static const char *failed_path(const lb_finding *f)
+{
+    return is_failed(f) ? f->path : NULL;
+}
+
+static const char *racy_path(const lb_finding *f)
+{
+    return f->drift == LB_DRIFT_RACY ? f->path : NULL;
+}
+
+/* In the order of their bytes. */
+static void json_paths(json_out *j, const doctor_run *r, const char *key, const char *(*path_of)(const lb_finding *f))
 {
     const char **paths = cli_alloc((size_t)r->info.findings, sizeof *paths);
     size_t n = 0;
-    for (size_t i = 0; i < r->info.findings; i++)
-        if (wanted(&r->findings[i]))
-            paths[n++] = r->findings[i].path;
+    for (size_t i = 0; i < r->info.findings; i++) {
+        const char *path = path_of(&r->findings[i]);
+        if (path != NULL)
+            paths[n++] = path;
+    }
     qsort(paths, n, sizeof *paths, text_order);
     jout_key(j, key);
     jout_open(j, '[');
@@ -430,9 +431,9 @@ static void json_report(const doctor_run *r)
     jput_text(&j, "status", lb_doctor_status_text(info->status));
     jput_count(&j, "total_files", info->total_files);
     jput_count(&j, "healthy_count", info->healthy);
-    json_paths(&j, r, "modified_files", is_modified);
-    json_paths(&j, r, "unindexed_files", is_unindexed);
-    json_paths(&j, r, "missing_files", is_missing);
+    json_paths(&j, r, "modified_files", modified_path);
+    json_paths(&j, r, "unindexed_files", unindexed_path);
+    json_paths(&j, r, "missing_files", missing_path);
     jput_bool(&j, "healed", info->healed);
     jput_text(&j, "map_path", info->map_path);
     jput_known(&j, "map_schema", info->had_map ? info->map_schema : -1);
@@ -440,8 +441,8 @@ static void json_report(const doctor_run *r)
     jput_count(&j, "bytes_surveyed", info->bytes_surveyed);
     jput_real(&j, "elapsed_ms", (double)info->elapsed_ns / 1e6);
     json_renamed(&j, r);
-    json_paths(&j, r, "unreadable_files", is_failed);
-    json_paths(&j, r, "racy_files", is_racy);
+    json_paths(&j, r, "unreadable_files", failed_path);
+    json_paths(&j, r, "racy_files", racy_path);
     json_unseekable(&j, r);
     json_errors(&j, r);
     jout_key(&j, "findings");
@@ -508,7 +509,6 @@ int verb_doctor(cli *c)
     result = status == LB_OK ? doctor_tell(&r) : report_error(c, &err);
     free(r.findings);
     free(r.unseekable);
-    free(r.former);
     lb_doctor_report_free(report);
     return result;
 }

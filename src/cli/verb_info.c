@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cli_open(cli *c, const char *path, lb_table **out)
+static int info_open(cli *c, const char *path, bool rows_only, lb_table **out)
 {
     lb_error err = LB_ERROR_INIT;
     const char *schema = args_text(c, OPT_SCHEMA, "union");
@@ -18,8 +18,14 @@ int cli_open(cli *c, const char *path, lb_table **out)
         .schema = strcmp(schema, "strict") == 0 ? LB_SCHEMA_STRICT
                   : strcmp(schema, "text") == 0 ? LB_SCHEMA_TEXT
                                                 : LB_SCHEMA_UNION,
+        .rows_only = rows_only,
     };
     return lb_open(c->cx, path, &options, out, &err) == LB_OK ? EXIT_DONE : report_error(c, &err);
+}
+
+int cli_open(cli *c, const char *path, lb_table **out)
+{
+    return info_open(c, path, false, out);
 }
 
 void cli_close(cli *c, lb_table *table)
@@ -35,7 +41,7 @@ static int count_one(cli *c, const char *path, uint64_t *rows)
 {
     lb_error err = LB_ERROR_INIT;
     lb_table *table = NULL;
-    int result = cli_open(c, path, &table);
+    int result = info_open(c, path, true, &table);
     if (result == EXIT_DONE && lb_table_count(table, rows, &err) != LB_OK)
         result = report_error(c, &err);
     cli_close(c, table);

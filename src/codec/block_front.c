@@ -170,7 +170,7 @@ static bool front_more(lb_codec_front *f, size_t least)
 
 lb_status lb_codec_front_reach(lb_codec_front *f, size_t least, lb_error *err)
 {
-    if (least <= f->got)
+    if (least <= f->got && f->out_size != 0) /* of nothing all is there at once, and yet to be checked */
         return LB_OK;
     if (f->way == LB_FRONT_FRESH && (least == f->out_size || !front_begin(f)))
         return front_whole(f, err);

@@ -25,8 +25,8 @@ void lb_codec_front_begin(lb_codec_front *f, lb_codec codec, lb_codec_work *work
 
 /* Decode until front->got >= least, which is at most out_size. More may come: zstd gives its own blocks of up to 128 KiB,
  * snappy what it copies at once, and deflate without gzip's head, LZO, bzip2, xz and framed LZ4 the whole; bytes behind `got` may hold
- * anything. LZ4 begins anew when asked for more, gzip when asked for all. Once all is there, it is as if lb_codec_decode_exact had been
- * called.
+ * anything. LZ4 begins anew when asked for more, gzip when asked for all. Once all is there, of
+ * an out_size of 0 too, it is as if lb_codec_decode_exact had been called.
  * Errors: CORRUPT, NOMEM. */
 lb_status lb_codec_front_reach(lb_codec_front *f, size_t least, lb_error *err);
 

@@ -490,6 +490,23 @@ static inflate_odd inflate_symbol(lb_inflate *z, inflate_bits *b, lb_inflate_io 
     return ODD_NONE;
 }
 
+/* No symbol but the block's end can be taken in now. *cut: whether it comes cannot be told yet. */
+static bool inflate_ends(lb_inflate *z, inflate_bits *b, const lb_inflate_io *io, bool *cut)
+{
+    unsigned before;
+
+    *cut = !io->in_last && b->end - b->in < FAST_IN;
+    if (*cut || z->match != 0)
+        return false;
+    bits_fill(b);
+    uint32_t e = symbol_entry(z->tables.litlen, LB_INFLATE_LITLEN_BITS, b->bits, &before);
+    unsigned take = before + lb_entry_take(e);
+    if ((e & LB_ENTRY_LITERAL) != 0 || (e & LB_ENTRY_ODD) == 0 || (e & LB_ENTRY_END) == 0 || take > b->n)
+        return false;
+    bits_drop(b, take);
+    return true;
+}
+
 /* Symbols until the block ends, or something is missing (*paused). */
 static lb_status inflate_codes(lb_inflate *z, lb_inflate_io *io, inflate_bits *b, bool *paused, lb_inflate_stop *stop,
                                lb_error *err)
@@ -502,8 +519,10 @@ static lb_status inflate_codes(lb_inflate *z, lb_inflate_io *io, inflate_bits *b
         if (z->match != 0)
             match_give(z, io);
         if (io->out == io->out_end) {
+            if (inflate_ends(z, b, io, &cut))
+                break;
             *paused = true;
-            *stop = LB_INFLATE_ROOM;
+            *stop = cut && z->match == 0 ? LB_INFLATE_INPUT : LB_INFLATE_ROOM;
             return LB_OK;
         }
         if (b->end - b->in >= FAST_IN && io->out_end - io->out >= FAST_OUT) {

@@ -26,6 +26,8 @@ typedef struct lb_unpack_io {
     uint64_t in_at;         /* where `in` lies in the file */
     bool in_last;           /* nothing follows in_end */
     bool stop_at_borders;
+    bool
+        out_stays; /* from the border before: `out` is one piece of memory up to out_end, where nothing else is written */
 } lb_unpack_io;
 
 /* Where decompressing can begin. */
@@ -60,6 +62,7 @@ typedef struct lb_container {
     const char *name;           /* as column `container` of the map */
     const char *const *endings; /* of file names, without dot, lower case, ended by NULL */
     const char *point_kind;     /* as `kind` of access points */
+    bool straight;              /* decompresses to where output stays without copying it once more */
 
     /* `memory` must outlive it. NULL: no memory, or refused. */
     lb_unpacker *(*open)(lb_unpack_memory *memory);

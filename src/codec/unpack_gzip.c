@@ -62,7 +62,9 @@ static lb_status gzip_begin(lb_unpacker *u, const lb_unpack_point *point, lb_err
 {
     (void)err;
     u->first = point == NULL;
-    u->whole = false;
+    /* Nothing before it is needed: a member begins there. */
+    u->whole = point != NULL && point->window == 0;
+    u->crc = 0;
     u->came = 0;
     u->before = point == NULL ? 0 : point->window;
     u->state = point == NULL ? GZIP_MEMBER : GZIP_BODY;
@@ -307,6 +309,7 @@ const lb_container lb_container_gzip = {
     .name = "gzip",
     .endings = (const char *const[]){ "gz", "gzip", "bgz", NULL },
     .point_kind = "deflate",
+    .straight = true,
     .open = gzip_open,
     .close = gzip_close,
     .begin = gzip_begin,

@@ -1,4 +1,5 @@
 /* Zstandard (RFC 8878): frames one after the other, some of them skippable. Each frame is a restart point. */
+#define ZSTD_STATIC_LINKING_ONLY /* for one parameter, ZSTD_d_stableOutBuffer */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -11,6 +12,7 @@ struct lb_unpacker {
     bool inside; /* a frame */
     bool told;   /* that this border is one */
     bool first;
+    uint8_t *stays; /* the frame is decompressed to here, block after block where they have to stand; NULL: by copies */
     uint64_t window; /* bytes that are counted for the library's buffers */
     lb_unpack_memory *memory;
 };
@@ -78,6 +80,7 @@ static lb_status zstd_begin(lb_unpacker *u, const lb_unpack_point *point, lb_err
     (void)err;
     (void)ZSTD_DCtx_reset(u->stream, ZSTD_reset_session_only);
     u->inside = false;
+    u->stays = NULL;
     u->told = point != NULL;
     u->first = point == NULL;
     return LB_OK;
@@ -105,7 +108,8 @@ static lb_status zstd_fail(const lb_unpacker *u, const lb_unpack_io *io, size_t 
 static lb_status zstd_some(lb_unpacker *u, lb_unpack_io *io, lb_error *err)
 {
     ZSTD_inBuffer in = { io->in, (size_t)(io->in_end - io->in), 0 };
-    ZSTD_outBuffer out = { io->out, (size_t)(io->out_end - io->out), 0 };
+    uint8_t *to = u->stays == NULL ? io->out : u->stays;
+    ZSTD_outBuffer out = { to, (size_t)(io->out_end - to), (size_t)(io->out - to) };
     size_t left = ZSTD_decompressStream(u->stream, &out, &in);
 
     if (ZSTD_isError(left))
@@ -116,8 +120,21 @@ static lb_status zstd_some(lb_unpacker *u, lb_unpack_io *io, lb_error *err)
         u->first = false;
     io->in += in.pos;
     io->in_at += in.pos;
-    io->out += out.pos;
+    io->out = to + out.pos;
     return LB_OK;
+}
+
+/* A frame begins. What it needs depends on where its bytes go. */
+static lb_status zstd_frame(lb_unpacker *u, const lb_unpack_io *io, lb_error *err)
+{
+    const int stays = io->out_stays;
+
+    if (!ZSTD_isError(ZSTD_DCtx_setParameter(u->stream, ZSTD_d_stableOutBuffer, stays)) && io->out_stays) {
+        u->stays = io->out;
+        return LB_OK;
+    }
+    u->stays = NULL;
+    return zstd_room(u, io, err);
 }
 
 static lb_status zstd_run(lb_unpacker *u, lb_unpack_io *io, lb_unpack_stop *stop, lb_unpack_point *point, lb_error *err)
@@ -139,12 +156,12 @@ static lb_status zstd_run(lb_unpacker *u, lb_unpack_io *io, lb_unpack_stop *stop
             return LB_OK;
         }
         if (!u->inside)
-            LB_TRY(zstd_room(u, io, err));
+            LB_TRY(zstd_frame(u, io, err));
         const uint8_t *in = io->in, *out = io->out;
         LB_TRY(zstd_some(u, io, err));
         if (io->in != in || io->out != out)
             continue;
-        if (io->out == io->out_end && u->inside) {
+        if (io->out == io->out_end && u->inside && (u->stays == NULL || io->in != io->in_end)) {
             *stop = LB_UNPACK_ROOM;
             return LB_OK;
         }
@@ -159,6 +176,7 @@ const lb_container lb_container_zstd = {
     .name = "zstd",
     .endings = (const char *const[]){ "zst", "zstd", NULL },
     .point_kind = "zstd_frame",
+    .straight = true,
     .open = zstd_open,
     .close = zstd_close,
     .begin = zstd_begin,

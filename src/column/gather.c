@@ -70,8 +70,8 @@ static lb_status gather_validity(gather *g, lb_error *err)
     if (!any)
         return LB_OK;
     ArrowBitmapInit(&bits);
-    LB_TRY(gather_arrow(ArrowBitmapReserve(&bits, (int64_t)g->n), err));
-    for (size_t i = 0; i < g->n; i++) {
+    lb_status status = gather_arrow(ArrowBitmapReserve(&bits, (int64_t)g->n), err);
+    for (size_t i = 0; status == LB_OK && i < g->n; i++) {
         const gather_chunk *c = &g->chunks[g->picks[i].chunk];
         bool null = c->valid != NULL && !ArrowBitGet(c->valid, c->first_bit + g->picks[i].row);
         nulls += null;
@@ -81,7 +81,7 @@ static lb_status gather_validity(gather *g, lb_error *err)
     if (nulls != 0)
         ArrowArraySetValidityBitmap(g->out, &bits);
     ArrowBitmapReset(&bits);
-    return LB_OK;
+    return status;
 }
 
 /* ---------------------------------------------------------------- values of fixed width */

@@ -118,6 +118,20 @@ lb_status lb_stream_make(lb_source source, struct ArrowSchema *schema, struct Ar
     return LB_OK;
 }
 
+lb_status lb_stream_begin(lb_status status, lb_source source, const struct ArrowSchema *schema,
+                          struct ArrowArrayStream *out, lb_error *err)
+{
+    struct ArrowSchema copy = { .release = NULL };
+    out->release = NULL;
+    if (status == LB_OK)
+        status = lb_schema_copy(schema, &copy, err);
+    if (status == LB_OK)
+        return lb_stream_make(source, &copy, out, err);
+    if (source.close != NULL)
+        source.close(source.state);
+    return status;
+}
+
 LB_API bool lb_stream_error(struct ArrowArrayStream *stream, lb_error *out)
 {
     if (stream == NULL || stream->release != stream_release)

@@ -15,6 +15,11 @@ typedef struct lb_source {
 /* Make a stream; takes `source` and moves `schema`, both also on error. */
 lb_status lb_stream_make(lb_source source, struct ArrowSchema *schema, struct ArrowArrayStream *out, lb_error *err);
 
+/* What a scan ends with that has `status` of its beginning: a stream with a copy of `schema`. Unless all is well it closes `source`, and
+ * out->release is NULL. */
+lb_status lb_stream_begin(lb_status status, lb_source source, const struct ArrowSchema *schema,
+                          struct ArrowArrayStream *out, lb_error *err);
+
 /* Pull one batch from any stream, as our status and error. At the end out->release is NULL. */
 lb_status lb_stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out, lb_error *err);
 lb_status lb_stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out, lb_error *err);

@@ -14,6 +14,9 @@
     4 /* parts at hand: one for each thread, one more, and another for every so many: few stay in caches */
 #define PARTS_DOUBTED 15 /* guesses of so many parts are not relied on behind several that were wrong */
 #define PARTS_BESIDE ((uint64_t)16 << 10)
+#define PARTS_BEHIND \
+    ((size_t)48 << 10)  /* in turn, read behind a part; less than a store has at hand of what it gave last */
+#define PARTS_IN_TURN 6 /* at most so many at hand: more threads have nothing to do */
 #define PARTS_OF_LEFT \
     4 /* for few lie in the caches. All of them may take one part in so many of the memory that is left */
 
@@ -45,6 +48,7 @@ typedef struct parts {
     uint64_t at;          /* of part 0 */
     uint64_t first, size; /* part i ends at (first + i + 1) * size */
     uint64_t count;
+    bool in_turn, reading;          /* parts are read one after the other; one is */
     uint64_t begun, placed, joined; /* so many parts were */
     uint64_t stop;                  /* no part from here on is wanted */
     bool joining;
@@ -133,7 +137,7 @@ static void part_sum(lb_portion *p)
 
 bool lb_portion_fill(lb_portion *p, size_t size)
 {
-    if (!part_make_room(p, size))
+    if (size > p->most || !part_make_room(p, size))
         return false;
     while (p->filled < size) {
         size_t want = LB_MIN(size - p->filled, PARTS_READ), got;
@@ -217,26 +221,45 @@ size_t lb_portion_pass_breaks(const lb_portion *p, size_t at, size_t size)
     return at < size ? at : LB_PORTION_UNKNOWN;
 }
 
-/* Where a part begins: at multiples of their size, or where the store has to begin reading for them, if that is not far before; one byte
- * behind it, for that is looked at, too. So parts have between half and one and a half times their size. */
+/* Where a part begins: at multiples of their size, or where the store has to begin reading for them; one byte behind it, for that
+ * is looked at, too. Those places are no farther from each other than parts are (parts_size), so parts have up to twice their size. */
 static uint64_t part_at(const parts *all, uint64_t index)
 {
     const uint64_t at = index == 0 ? all->at : (all->first + index) * all->size;
 
-    if (index == 0 || all->store->begin_before == NULL)
+    if (index == 0 || all->in_turn || all->store->begin_before == NULL)
         return at;
     const uint64_t before = all->store->begin_before(all->store, at);
-    return before >= all->at && at - before < all->size / 2 ? before + 1 : at;
+    return before >= all->at && at - before < all->size ? before + 1 : at;
+}
+
+/* The byte before the part and what of it is wanted at first: all of it where reading begins before it anyway. In turn, all that may be
+ * wanted is read, for once others have read on it would have to be decompressed once more. */
+static bool part_read_first(const parts *all, lb_portion *p, uint64_t index)
+{
+    const bool whole = index != 0 && !all->in_turn && all->store->begin_before != NULL;
+    const size_t size = 1 + (whole ? p->size : 0);
+    size_t got;
+
+    p->data[-1] = '\n';
+    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->data - 1, size, &got, NULL) != LB_OK || got != size))
+        return false;
+    if (whole) {
+        p->filled = p->size;
+        part_sum(p);
+        memset(p->data + p->filled, 0, LB_TEXT_PADDING);
+    }
+    return lb_portion_fill(p, all->in_turn ? p->most : LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
 }
 
 static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
 {
     lb_portion *p = &slot->part;
-    size_t got;
 
     p->at = part_at(all, index);
     p->size = (size_t)(part_at(all, index + 1) - p->at);
     p->filled = p->summed = 0;
+    p->most = all->in_turn ? p->size + PARTS_BEHIND : SIZE_MAX;
     p->taken.size = 0;
     p->summing = p->sum != NULL && p->at % p->sums->range == 0 && p->size % p->sums->range == 0;
     if (p->summing)
@@ -245,10 +268,7 @@ static bool part_begin(const parts *all, parts_slot *slot, uint64_t index)
     if (!part_make_room(p, p->size + LB_MIN(p->size, PARTS_READ)))
         return false;
     p->data = p->buffer + PARTS_PAGE + p->at % PARTS_PAGE;
-    p->data[-1] = '\n';
-    if (index != 0 && (lb_store_read(p->store, p->at - 1, p->data - 1, 1, &got, NULL) != LB_OK || got != 1))
-        return false;
-    return lb_portion_fill(p, LB_MIN(p->size, LB_PORTION_GUESS_BYTES));
+    return part_read_first(all, p, index);
 }
 
 /* Records may be longer than what is at hand at first. */
@@ -418,15 +438,24 @@ static bool parts_try_walk(parts *all)
     parts_slot *slot = parts_at(all, index);
     bool good;
 
-    if (index >= all->count || index >= all->stop || index - all->joined >= all->n_slots || slot->state != PART_FREE)
+    if (index >= all->count || index >= all->stop || index - all->joined >= all->n_slots || slot->state != PART_FREE ||
+        all->reading)
         return false;
     all->begun++;
     slot->state = PART_AT_WORK;
     slot->part.certain = all->doubted == 0;
     all->doubted -= all->doubted != 0;
+    all->reading = all->in_turn;
     PARTS_UNLOCKED(all, good = part_begin(all, slot, index));
+    all->reading = false;
+    if (all->in_turn)
+        pthread_cond_broadcast(&all->turn);
     if (!good) {
-        all->stop = LB_MIN(all->stop, index);
+        /* In turn, the end may be why. */
+        if (all->in_turn)
+            all->count = LB_MIN(all->count, index);
+        else
+            all->stop = LB_MIN(all->stop, index);
         slot->state = PART_DONE;
         return true;
     }
@@ -453,6 +482,20 @@ static void parts_work(lb_crew *crew, void *user)
 
 /* ---------------------------------------------------------------- beginning and ending */
 
+/* The size of parts: not less than the longest way from one place where the store can begin reading to the next, for what lies before a
+ * part in such a way is read for it, too. */
+static uint64_t parts_size(lb_store *store, uint64_t size)
+{
+    uint64_t end = store->begin_before == NULL || store->size == LB_SIZE_UNKNOWN ? 0 : store->size;
+
+    while (end != 0) {
+        const uint64_t begin = store->begin_before(store, end - 1);
+        size = LB_MAX(size, end - begin);
+        end = LB_MIN(begin, end - 1);
+    }
+    return size;
+}
+
 /* Parts that are held at a time. Others read files beside this one, whose small needs would be refused. */
 static size_t parts_held(const parts *all)
 {
@@ -462,7 +505,21 @@ static size_t parts_held(const parts *all)
         each = 2 * LB_MIN(all->size, UINT64_MAX / 4) + PARTS_BESIDE,
                    left = budget->limit - LB_MIN(atomic_load(&budget->used), budget->limit);
 
-    return (size_t)LB_MIN(wanted, left / PARTS_OF_LEFT / each);
+    return (size_t)LB_MIN(LB_MIN(wanted, left / PARTS_OF_LEFT / each), all->in_turn ? PARTS_IN_TURN : UINT64_MAX);
+}
+
+/* Who reads on finds what was read and not joined. */
+static void parts_keep(const parts *all)
+{
+    bool anew = true;
+
+    for (uint64_t i = all->joined; all->in_turn && i < all->begun; i++) {
+        const lb_portion *p = &all->slots[i % all->n_slots].part;
+        if (p->filled == 0)
+            continue;
+        all->store->keep(all->store, p->at, p->data, p->filled, anew);
+        anew = false;
+    }
 }
 
 static lb_status parts_open(parts *all, lb_error *err)
@@ -506,7 +563,7 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
                   .user = user,
                   .tapped = tapped,
                   .at = place->offset,
-                  .size = part_bytes != 0 ? part_bytes : PARTS_BYTES,
+                  .size = parts_size(store, part_bytes != 0 ? part_bytes : PARTS_BYTES),
                   .stop = UINT64_MAX,
                   .behind = *place,
                   .left = *place,
@@ -514,8 +571,11 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
 
     *odd = false;
     bool sized = store->size != LB_SIZE_UNKNOWN && place->offset < store->size;
+    all.in_turn = store->size == LB_SIZE_UNKNOWN && store->keep != NULL;
     all.first = place->offset / all.size;
-    all.count = sized ? (store->size - 1) / all.size - all.first : 0;
+    all.count = all.in_turn ? UINT64_MAX / all.size - all.first - 1
+                : sized     ? (store->size - 1) / all.size - all.first
+                            : 0;
     all.n_slots = parts_held(&all);
     if (all.n_slots < 2 || !lb_threads_free(cx))
         return LB_OK;
@@ -526,6 +586,7 @@ lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_wo
         lb_run_crew(cx, parts_work, &all);
         pthread_mutex_destroy(&all.lock);
         pthread_cond_destroy(&all.turn);
+        parts_keep(&all);
         *odd = all.stop < all.count;
         *place = all.left;
         status = all.status;

@@ -39,6 +39,7 @@ typedef struct lb_portion {
      * the store, room for so many of them. The kernel copies a third as fast into a place a few bytes further on in its page. */
     uint8_t *buffer, *data;
     size_t room;
+    size_t most; /* so many bytes from `at` on can be had */
 
     /* Private: sums of the part's ranges, where it has whole ones. */
     const lb_sums *sums;
@@ -123,7 +124,10 @@ typedef struct lb_portions_place {
 
 /* Read on from `place`, which is moved behind the parts that were joined. Nothing is read where no thread is free, fewer than two
  * parts are left, or two are too large for a fourth of the memory that is left. `part_bytes`: size of a part, 0: 1 MiB. *odd:
- * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`. */
+ * something stands at the new place that has to be read record by record. Errors: those of `open` and `join`.
+ *
+ * A store whose size nobody knows is decompressed from one end to the other, by one thread at a time, while the others do what comes
+ * behind that. What was read of it in vain the store keeps (lb_store.keep); before, it must have what was read behind `place`. */
 lb_status lb_read_portions(lb_context *cx, lb_store *store, const lb_portions_work *work, void *user, size_t part_bytes,
                            const lb_tapped *tapped, lb_portions_place *place, bool *odd, lb_error *err);
 

@@ -43,6 +43,9 @@ struct lb_store {
     /* The nearest place before `offset`, or this itself, at which reading can begin without reading what is before it. Thread-safe.
      * NULL: everywhere. */
     uint64_t (*begin_before)(lb_store *store, uint64_t offset);
+    /* Keep a copy of bytes that were read and will be read again, beside those that are kept, or (`anew`) in their place. It may be left
+     * out for want of memory. Thread-safe. NULL: reading them again costs no more. */
+    void (*keep)(lb_store *store, uint64_t offset, const uint8_t *bytes, size_t size, bool anew);
     const char *path;      /* for messages; "" for memory */
     const char *container; /* what is compressed below these bytes: "gzip" …; NULL: nothing */
     uint64_t size;         /* when it was opened; LB_SIZE_UNKNOWN of one that is decompressed (io/unpacked.h) */

@@ -259,7 +259,7 @@ static lb_status build_write(build *b, build_bytes *to, lb_error *err)
 }
 
 lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options,
-                               const lb_read_options *over, lb_map **out, lb_error *err)
+                               const lb_read_options *over, bool rows_only, lb_map **out, lb_error *err)
 {
     build_bytes made = { .why = LB_ERROR_INIT };
     build b;
@@ -268,6 +268,9 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
     lb_buf_init(&made.bytes, &cx->budget);
     lb_status status = build_start(&b, cx, dir, options, false, err);
     b.over = over;
+    b.inspect.rows_only = rows_only;
+    if (rows_only)
+        b.inspect.stats = LB_STATS_OFF;
     if (status == LB_OK)
         status = build_discover(&b, err);
     if (status == LB_OK)

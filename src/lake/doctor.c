@@ -178,14 +178,14 @@ static int doctor_order(const void *a, const void *b)
     return lb_str_compare(x->rel_path, y->rel_path);
 }
 
-/* The new name of a renamed file is its finding; the missing one it was is in the list as well. */
+/* A renamed file has one finding, under its new name. */
 static lb_status doctor_list(lb_doctor_report *r, lb_error *err)
 {
     r->order = calloc(r->d.n_files + 1, sizeof *r->order);
     if (r->order == NULL)
         return lb_fail_nomem(err);
     for (size_t i = 0; i < r->d.n_files; i++)
-        if (r->d.files[i].drift != LB_DRIFT_COUNT)
+        if (r->d.files[i].drift != LB_DRIFT_COUNT && !r->d.files[i].moved)
             r->order[r->n_findings++] = i;
     doctor_sorted = r->d.files;
     qsort(r->order, r->n_findings, sizeof *r->order, doctor_order);

@@ -37,6 +37,7 @@ typedef struct doctor_file {
     doctor_detail *detail;    /* NULL: none */
     lb_drift drift;           /* LB_DRIFT_COUNT: healthy */
     bool in_map;
+    bool moved;     /* MISSING, and the former name of a RENAMED one: that one's finding tells of it */
     bool looked;    /* its content was compared, or is to be */
     bool ends_only; /* the parts that tell whether it only grew */
     bool restamp;   /* equal content: times and inspection are renewed by a heal */

@@ -513,12 +513,13 @@ static void compare_match(doctor *d, const compare_renames *r, size_t n, const l
         uint64_t *old = lb_names_find(gone, compare_key_text(&r->keys[k]));
         if (old == NULL || *old == UINT64_MAX)
             continue;
-        const doctor_file *from = &d->files[*old];
+        doctor_file *from = &d->files[*old];
         *old = UINT64_MAX;
         f->drift = LB_DRIFT_RENAMED;
         f->index = from->index;
         f->old_bytes = from->old_bytes;
         f->restamp = true;
+        from->moved = true;
     }
 }
 

@@ -274,7 +274,7 @@ static lb_status load_map(lb_context *cx, const char *dir, lb_map **map, lb_erro
     if (status != LB_NOTFOUND)
         return status;
     lb_error_clear(err);
-    return lb_map_build_unsaved(cx, dir, &options, NULL, map, err);
+    return lb_map_build_unsaved(cx, dir, &options, NULL, false, map, err);
 }
 
 lb_status lb_catalog_add_lake(lb_catalog *catalog, lb_context *cx, const char *dir, const char *default_db,

@@ -29,7 +29,9 @@ static lb_status table_open_single(lb_table *t, lb_error *err)
                             .format = t->format,
                             .over = t->over,
                             .single = true,
-                            .memory_map = t->memory_map };
+                            .memory_map = t->memory_map,
+                            .whole = t->rows_only,
+                            .rows_only = t->rows_only };
     if (reason == NULL && t->version != NULL)
         reason = "not listed"; /* a map knows the newest version only */
     if (reason == NULL)
@@ -346,7 +348,7 @@ static lb_status table_build(lb_table *t, lb_error *err)
     }
     lb_map_close(t->map);
     t->map = NULL;
-    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, t->over, &t->map, err);
+    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, t->over, t->rows_only, &t->map, err);
     if (status != LB_OK)
         return status;
     t->remembered = NULL;
@@ -605,6 +607,7 @@ static lb_status table_options(lb_table *t, const char *path, const lb_open_opti
     t->mode = o != NULL ? o->schema : LB_SCHEMA_UNION;
     t->no_map_reason = o != NULL && o->no_map ? "not asked" : NULL;
     t->memory_map = o != NULL && o->memory_map;
+    t->rows_only = o != NULL && o->rows_only;
     return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
 }
 
@@ -864,6 +867,7 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
                             .listed = true,
                             .index = t->base + index,
                             .memory_map = t->memory_map,
+                            .rows_only = t->rows_only,
                             .fresh_map = t->no_map_reason != NULL };
     LB_TRY(table_view(t, index, arena, &entry, err));
     if (override != NULL)

@@ -26,7 +26,7 @@ struct lb_table {
     lb_read_options *over; /* asked; never NULL */
     const char *format;    /* forced; NULL */
     lb_schema_mode mode;
-    bool memory_map;
+    bool memory_map, rows_only;
     const char *no_map_reason;
 
     lb_map *map;                 /* of the lake, or the one that lists the file; NULL */

@@ -31,6 +31,7 @@ struct lb_unite {
     lb_names names; /* of the columns, with their places */
     uint64_t rows, files;
     uint64_t stamp; /* of the file at hand: counts up */
+    struct ArrowSchema head; /* has the metadata of the first file's schema, and no columns */
     /* The schema taken in last: most files have the one before. */
     lb_buf last_bytes;
     struct ArrowSchema last;
@@ -68,6 +69,8 @@ void lb_unite_free(lb_unite *u)
         if (unite_columns(u)[i].field.release != NULL)
             unite_columns(u)[i].field.release(&unite_columns(u)[i].field);
     lb_buf_free(&u->columns);
+    if (u->head.release != NULL)
+        u->head.release(&u->head);
     if (u->last.release != NULL)
         u->last.release(&u->last);
     lb_buf_free(&u->last_bytes);
@@ -555,12 +558,20 @@ static lb_status unite_decode(lb_unite *u, const lb_entry *entry, lb_error *err)
     return lb_ipc_decode_schema(entry->arrow_schema.at, entry->arrow_schema.size, &u->last, err);
 }
 
+static lb_status unite_keep_metadata(lb_unite *u, lb_error *err)
+{
+    LB_TRY(lb_schema_struct(&u->head, 0, err));
+    return lb_fail_arrow(err, ArrowSchemaSetMetadata(&u->head, u->last.metadata), NULL);
+}
+
 lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *stats, lb_error *err)
 {
     if (entry->arrow_schema.size == 0)
         return LB_OK;
     LB_TRY(unite_decode(u, entry, err));
     u->stamp++;
+    if (u->head.release == NULL)
+        LB_TRY(unite_keep_metadata(u, err));
     if (u->mode == LB_SCHEMA_STRICT && u->files != 0 && (uint64_t)u->last.n_children < lb_unite_count(u))
         return unite_refuse(lb_fail(err, LB_CORRUPT, LB_NOWHERE,
                                     "%.*s has %lld column%s where the files before it have %zu",
@@ -579,19 +590,18 @@ lb_status lb_unite_schema(const lb_unite *u, struct ArrowSchema *out, lb_error *
     size_t n = lb_unite_count(u);
 
     LB_TRY(lb_schema_struct(out, (int64_t)n, err));
-    for (size_t i = 0; i < n; i++) {
+    lb_status status = lb_fail_arrow(err, ArrowSchemaSetMetadata(out, u->head.metadata), NULL);
+    for (size_t i = 0; status == LB_OK && i < n; i++) {
         united *c = &unite_columns(u)[i];
         out->children[i]->release(out->children[i]);
-        lb_status status = lb_schema_copy(&c->field, out->children[i], err);
-        if (status != LB_OK) {
-            out->release(out);
-            return status;
-        }
+        status = lb_schema_copy(&c->field, out->children[i], err);
         /* Absent in a file is null. */
-        if (c->rows != u->rows)
+        if (status == LB_OK && c->rows != u->rows)
             out->children[i]->flags |= ARROW_FLAG_NULLABLE;
     }
-    return LB_OK;
+    if (status != LB_OK)
+        out->release(out);
+    return status;
 }
 
 bool lb_unite_stat(const lb_unite *u, size_t column, lb_colstat *out)

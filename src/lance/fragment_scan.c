@@ -457,7 +457,6 @@ static lb_status scan_setup(scan *s, lb_error *err)
 
 lb_status lb_lance_set_scan(lb_lance_set *set, const lb_lance_scan *want, struct ArrowArrayStream *out, lb_error *err)
 {
-    struct ArrowSchema schema = { 0 };
     scan *s = calloc(1, sizeof *s);
 
     out->release = NULL;
@@ -472,10 +471,5 @@ lb_status lb_lance_set_scan(lb_lance_set *set, const lb_lance_scan *want, struct
         s->end = UINT64_MAX;
     scan_clamp(s);
     lb_status status = scan_setup(s, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status == LB_OK)
-        return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
-    scan_close(s);
-    return status;
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }

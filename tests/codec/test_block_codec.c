@@ -247,6 +247,56 @@ static void fronts(void **state)
         }
 }
 
+/* Blocks of nothing, as Python's modules and Arrow write them. */
+static const struct {
+    lb_codec codec;
+    const char *hex;
+} empties[] = {
+    { LB_CODEC_NONE, "" },
+    { LB_CODEC_DEFLATE, "0300" },
+    { LB_CODEC_ZLIB, "789c030000000001" },
+    { LB_CODEC_GZIP, "1f8b080000000000020303000000000000000000" },
+    { LB_CODEC_SNAPPY, "00" },
+    { LB_CODEC_ZSTD, "28b52ffd2000010000" },
+    { LB_CODEC_LZ4, "00" },
+    { LB_CODEC_LZ4_FRAME, "04224d1860408200000000" },
+    { LB_CODEC_BROTLI, "06" },
+    { LB_CODEC_BZIP2, "425a683917724538509000000000" },
+    { LB_CODEC_XZ, "fd377a585a000004e6d6b446000000001cdf44211fb6f37d010000000004595a" },
+};
+
+/* Where nothing is wanted of a block, it has to be one of nothing; asked twice, it says the same. */
+static void fronts_of_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LB_COUNT_OF(empties) + LB_COUNT_OF(cases); i++) {
+        const bool empty = i < LB_COUNT_OF(empties);
+        const size_t k = empty ? i : i - LB_COUNT_OF(empties);
+        const lb_codec codec = empty ? empties[k].codec : cases[k].codec;
+        uint8_t block[BLOCK_MOST], nothing = 0x55;
+        const size_t size = bytes_of(empty ? empties[k].hex : cases[k].hex, block);
+        lb_codec_work work = { 0 };
+        lb_codec_front front = { 0 };
+        lb_codec_front_begin(&front, codec, &work, block, size, &nothing, 0);
+        for (int times = 0; times < 2; times++)
+            assert_int_equal(empty ? LB_OK : LB_CORRUPT, lb_codec_front_reach(&front, 0, NULL));
+        assert_int_equal(0, front.got);
+        assert_int_equal(0x55, nothing);
+        for (size_t at = 0; empty && at < size; at++) { /* damaged, and cut */
+            block[at] ^= 0x55;
+            lb_codec_front_begin(&front, codec, &work, block, size, &nothing, 0);
+            assert_int_equal(lb_codec_decode_exact(codec, NULL, block, size, &nothing, 0, NULL),
+                             lb_codec_front_reach(&front, 0, NULL));
+            block[at] ^= 0x55;
+            lb_codec_front_begin(&front, codec, &work, block, at, &nothing, 0);
+            assert_int_equal(lb_codec_decode_exact(codec, NULL, block, at, &nothing, 0, NULL),
+                             lb_codec_front_reach(&front, 0, NULL));
+        }
+        lb_codec_front_end(&front);
+        lb_codec_work_free(&work);
+    }
+}
+
 /* A damaged block gives in parts what it gives as a whole, or nothing. */
 static void fronts_of_damage(void **state)
 {
@@ -342,13 +392,9 @@ static void stored_as_they_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_of_others),
-        cmocka_unit_test(blocks_of_lzo),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(fronts),
-        cmocka_unit_test(fronts_of_damage),
-        cmocka_unit_test(snappy_repeats),
-        cmocka_unit_test(stored_as_they_are),
+        cmocka_unit_test(blocks_of_others), cmocka_unit_test(blocks_of_lzo),      cmocka_unit_test(damage),
+        cmocka_unit_test(fronts),           cmocka_unit_test(fronts_of_nothing),  cmocka_unit_test(fronts_of_damage),
+        cmocka_unit_test(snappy_repeats),   cmocka_unit_test(stored_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

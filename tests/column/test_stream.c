@@ -124,12 +124,39 @@ static void foreign_errors_are_told(void **state)
     assert_false(lb_stream_error(&stream, &ours));
 }
 
+/* A scan that failed to begin is closed, and gives no stream; another gives a stream with a schema of its own. */
+static void beginnings(void **state)
+{
+    (void)state;
+    static const lb_status statuses[] = { LB_OK, LB_CORRUPT, LB_NOMEM };
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        fixture_source source = { .schema = &row_type, .batch = &row_batch, .times = 1 };
+        struct ArrowArrayStream stream = { .release = foreign_release };
+        struct ArrowSchema schema;
+        lb_error err = LB_ERROR_INIT;
+        assert_int_equal(statuses[i], lb_stream_begin(statuses[i], (lb_source){ fixture_next, fixture_close, &source },
+                                                      &row_type, &stream, &err));
+        assert_int_equal(statuses[i] != LB_OK, source.closed);
+        if (statuses[i] != LB_OK) {
+            assert_null(stream.release);
+            continue;
+        }
+        assert_status(LB_OK, lb_stream_schema(&stream, &schema, &err), &err);
+        assert_true(lb_schema_equal(&schema, &row_type));
+        schema.release(&schema);
+        stream.release(&stream);
+        assert_int_equal(1, source.closed);
+        assert_non_null(row_type.release);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_then_the_end),
         cmocka_unit_test(errors_come_whole_and_stay),
         cmocka_unit_test(foreign_errors_are_told),
+        cmocka_unit_test(beginnings),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

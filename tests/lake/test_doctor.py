@@ -77,22 +77,22 @@ def doctor(lake, *args, status=0):
     r = json.loads(out)
     validate(r, SCHEMA)
     assert list(r)[:7] == FIRST_KEYS
-    by = {k: [f["path"] for f in r["findings"] if f["drift"] == k] for k in MODIFIED + ("unindexed", "missing", "renamed", "racy")}
+    by = {k: [f["path"] for f in r["findings"] if f["drift"] == k] for k in MODIFIED + ("unindexed", "missing", "renamed", "racy", "torn")}
     assert sum(map(len, by.values())) == len(r["findings"])
     assert r["modified_files"] == sorted(sum((by[k] for k in MODIFIED), []), key=os.fsencode)
     assert r["unindexed_files"] == sorted(by["unindexed"] + by["renamed"], key=os.fsencode)
-    assert r["missing_files"] == by["missing"] and r["racy_files"] == by["racy"]
+    former = [f["was"] for f in r["findings"] if f["drift"] == "renamed"]
+    assert r["missing_files"] == sorted(by["missing"] + former, key=os.fsencode) and r["racy_files"] == by["racy"]
     assert r["total_files"] == r["healthy_count"] + len(r["modified_files"]) + len(r["unindexed_files"])
     assert r["renamed_files"] == [{"path": f["path"], "was": f["was"]} for f in r["findings"] if f["drift"] == "renamed"]
-    assert set(x["was"] for x in r["renamed_files"]) <= set(r["missing_files"])
     assert {(e["path"], e["error"]) for e in r["errors"]} == {(f["path"], f["error"]) for f in r["findings"] if f["error"]}
     return r
 
 
 def drifts(r):
-    """What became of each file that is not as mapped; the former paths of renamed files left out."""
-    former = {x["was"] for x in r["renamed_files"]}
-    return {f["path"]: f["drift"] for f in r["findings"] if f["drift"] != "racy" and f["path"] not in former}
+    """What became of each file that is not as mapped."""
+    assert len({f["path"] for f in r["findings"]}) == len(r["findings"])
+    return {f["path"]: f["drift"] for f in r["findings"] if f["drift"] != "racy"}
 
 
 def finding(r, path):
@@ -258,6 +258,7 @@ def test_all_changes_at_once(tmp_path):
     assert drifts(r) == want and r["healthy_count"] == 1
     assert r["renamed_files"] == [{"path": "new name.csv", "was": "old name.csv"}]
     assert r["missing_files"] == ["old name.csv", "removed.csv"]
+    assert [f["path"] for f in r["findings"] if f["drift"] == "missing"] == ["removed.csv"]
     assert r["unindexed_files"] == ["new name.csv", "new.csv"]
     assert drifts(heal_ends_well(lake)) == want
 

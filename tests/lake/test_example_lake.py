@@ -231,4 +231,6 @@ def test_growth_is_healed(lake):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 test_example_lake.py FOLDER")
     write_all(pathlib.Path(sys.argv[1]))

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 
 import pyarrow as pa
+import pyarrow.dataset as dataset
 import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -124,6 +125,41 @@ def test_equal_schemas_are_stored_once(tmp_path):
     rows = load(tmp_path)[0].to_pylist()
     assert [r["schema_ref"] for r in rows] == [None, 0, 0, None, 0]
     assert [r["arrow_schema"] is None for r in rows] == [False, True, True, False, True]
+
+
+def test_metadata_is_that_of_the_first_file(tmp_path):
+    """As in a dataset of pyarrow, for schema and columns; with a map and without one, of all columns and of some."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for i, of in enumerate(({"pandas": "{}", "k": "first"}, {"k": "second", "more": "x" * 70000}, None)):
+        fields = [pa.field("a", pa.int64(), metadata={"of": str(i)}), pa.field("b%d" % i, pa.string(), metadata={"of": "b"})]
+        table = pa.table([[i], ["x"]], schema=pa.schema(fields, metadata=of))
+        with pa.ipc.new_file(lake / ("%d.arrow" % i), table.schema) as f:
+            f.write_table(table)
+
+    def check(path, want):
+        for columns in ([], ["--columns", "a"]):
+            out = tmp_path / "out.arrow"
+            run("slice", path, *columns, "-o", out)
+            got = pa.ipc.open_file(out).schema
+            out.unlink()
+            assert (got.metadata or None) == want.metadata
+            assert got.field("a").metadata == want.field("a").metadata
+
+    first = dataset.dataset(lake, format="ipc").schema
+    assert first.metadata == {b"pandas": b"{}", b"k": b"first"}
+    for _ in range(2):
+        check(lake, first)
+        check(lake / "1.arrow", pa.ipc.open_file(lake / "1.arrow").schema)
+        run("map", "-q", lake)
+    (lake / "0.arrow").rename(lake / "9.arrow")
+    second = dataset.dataset(lake, format="ipc").schema
+    assert len(second.metadata) == 2
+    run("doctor", lake, "--heal")
+    check(lake, second)
+    (lake / "0.csv").write_text("a,c\n1,2\n")
+    run("map", "-q", lake)
+    check(lake, pa.schema([pa.field("a", pa.int64())]))
 
 
 def test_options_are_kept(lake):

@@ -178,7 +178,10 @@ def test_appended_columns_are_fitted(library, tmp_path):
 
 
 def test_what_cannot_be_written_is_named(library, tmp_path):
-    for column, words in ((pa.nulls(1, pa.month_day_nano_interval()), "interval"),
+    inner = pa.struct([("x" * 90, pa.int64()), ("deep", pa.month_day_nano_interval())])
+    nested = pa.array([None], pa.struct([("ok", pa.list_(inner)), ("in", inner)]))
+    for column, words in ((nested, "'bad.ok.item.deep' has type .interval"), (nested.field("in"), "'bad.deep' has type .interval"),
+                          (pa.nulls(1, pa.month_day_nano_interval()), "interval"),
                           (pa.array([["a"]], pa.list_(pa.string(), 1)), "list")):
         with pytest.raises(Failed, match=words):
             library.write("create", tmp_path / "d", pa.table({"bad": column}), nulls=LOSSY)

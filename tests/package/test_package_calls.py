@@ -1,10 +1,12 @@
 """The calls of lakebed.lake, lakebed.read and lakebed.formats, and every exception that they promise."""
 
 import csv
+import json
 import os
 import pathlib
 import pickle
 import shutil
+import subprocess
 import warnings
 
 import package_lake
@@ -191,6 +193,16 @@ def test_doctor_through_its_states(data):
     assert (data / ".br_map.bazan").read_bytes() == before
 
 
+def test_doctor_names_a_renamed_file_once(data):
+    br.lake.create_map("data")
+    os.rename(data / "a.csv", data / "c.csv")
+    drift = br.lake.doctor("data")
+    assert [drift[key] for key in SEVEN] == ["DRIFT_DETECTED", 2, 1, [], ["c.csv"], ["a.csv"], False]
+    found = [(f["path"], f["drift"], f["was"]) for f in drift["findings"] if f["drift"] != "racy"]
+    assert found == [("c.csv", "renamed", "a.csv")]
+    assert drift["renamed_files"] == [{"path": "c.csv", "was": "a.csv"}]
+
+
 def test_doctor_names_the_damage(data):
     br.lake.create_map("data", checkpoint_stride_rows=100)
     stat = os.stat(data / "a.csv")
@@ -203,6 +215,36 @@ def test_doctor_names_the_damage(data):
     assert [(f["path"], f["drift"]) for f in found] == [("a.csv", "damaged")]
     damage = found[0]["damage"][0]
     assert damage["first_byte"] <= 5000 < damage["first_byte"] + damage["length"]
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_doctor_says_what_the_command_says(data, changed):
+    for name in ("gone", "old", "cut", "log"):
+        (data / (name + ".ndjson")).write_text("".join('{"%s":%d}\n' % (name, i) for i in range(50)))
+    (data / "torn.ndjson").write_text('{"a":1}\n{"a":')
+    (data / "none.json").write_text("[}")
+    shutil.copytree(package_lake.SOURCE / "examples" / "lake" / "reservoirs" / "six_lance.lance", data / "d.lance")
+    br.lake.create_map("data", on_error="record", checkpoint_stride_rows=10)
+    if changed:
+        os.unlink(data / "gone.ndjson")
+        os.rename(data / "old.ndjson", data / "new.ndjson")
+        os.truncate(data / "cut.ndjson", 70)
+        with open(data / "log.ndjson", "a", encoding="utf-8") as file:
+            file.write('{"log":1.5}\n')
+        stat = os.stat(data / "a.csv")
+        (data / "a.csv").write_bytes((data / "a.csv").read_bytes().replace(b"1", b"2", 1))
+        os.utime(data / "a.csv", ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        br.lance.delete("data/d.lance", [2])
+    for verify in (False, True):
+        command = [os.environ.get("LAKEBED") or str(package_lake.SOURCE / "build" / "lakebed"), "doctor", "data", "--json"]
+        done = subprocess.run(command + ["--verify"] * verify, capture_output=True)
+        told, report = json.loads(done.stdout), br.lake.doctor("data", verify=verify)
+        assert list(told) == list(report)
+        for key in told:
+            assert key == "elapsed_ms" or told[key] == report[key], key
+        drifts = {f["drift"] for f in told["findings"]}
+        assert drifts > ({"missing", "renamed", "truncated", "appended", "damaged"} if changed else {"torn"})
+        assert not changed or any(f["note"] is not None for f in report["findings"])
 
 
 def test_doctor_refuses(data):

@@ -269,7 +269,6 @@ static void scan_bounds(scan *s, const lb_range *range)
 lb_status lb_arrow_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_range *range,
                                struct ArrowArrayStream *out, lb_error *err)
 {
-    struct ArrowSchema schema = { 0 };
     scan *s = calloc(1, sizeof *s);
 
     out->release = NULL;
@@ -280,10 +279,5 @@ lb_status lb_arrow_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_r
     lb_arrow_pull_init(&s->pull, r);
     scan_bounds(s, range);
     lb_status status = scan_columns(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status == LB_OK)
-        return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
-    scan_close(s);
-    return status;
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }

@@ -228,7 +228,6 @@ lb_status avro_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_range
                            lb_error *err)
 {
     scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema = { 0 };
 
     out->release = NULL;
     if (s == NULL)
@@ -240,13 +239,7 @@ lb_status avro_scan_blocks(lb_reader *r, const lb_blocks *blocks, const lb_range
     lb_arena_init(&s->arena, &r->cx->budget);
     avro_block_init(&s->block, &r->cx->budget);
     lb_status status = scan_open(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }
 
 lb_status avro_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err)

@@ -261,13 +261,15 @@ static bool chunk_walk_inside(const survey *s, lb_portion *p, size_t *checked)
 {
     const delim_scanner *scan = &((chunk *)p->own)->survey.records.scan;
 
+    size_t size = LB_MIN(LB_MIN(p->filled, p->size), LB_MAX(p->from + 1, CHUNK_PIECE));
+
     for (size_t from = p->from;; from = scan->after) {
-        const size_t size = LB_MIN(p->filled, p->size);
         if (!chunk_check_text(p, checked, size) || !chunk_walk_window(s, p, size, from, UINT64_MAX))
             return false;
         if (size == p->size)
             return true;
-        if (!lb_portion_fill(p, LB_MIN(p->filled + CHUNK_PIECE, p->size)))
+        size = LB_MIN(size + CHUNK_PIECE, p->size);
+        if (!lb_portion_fill(p, size))
             return false;
     }
 }
@@ -615,6 +617,7 @@ lb_status survey_chunks(survey *s, bool *odd, lb_error *err)
     delim_records_place(&s->records, &place.offset, &place.line);
     place.after = delim_records_marked(&s->records);
     const uint64_t offset = place.offset;
+    lb_text_keep(&s->records.text, s->records.text.at + s->records.scan.after);
     LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, s, chunk_bytes(s), &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;

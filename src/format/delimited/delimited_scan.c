@@ -497,19 +497,13 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
 lb_status delim_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err)
 {
     scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema = { 0 };
 
+    out->release = NULL;
     if (s == NULL)
         return lb_fail_nomem(err);
     s->r = r;
     lb_status status = scan_open(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }
 
 /* ---------------------------------------------------------------- the records' own bytes */

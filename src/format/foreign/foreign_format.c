@@ -393,19 +393,12 @@ static lb_status scan_open(foreign_scan *s, lb_reader *r, const lb_range *range,
 static lb_status foreign_scan_rows(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err)
 {
     foreign_scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema;
 
     out->release = NULL;
     if (s == NULL)
         return lb_fail_nomem(err);
     lb_status status = scan_open(s, r, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }
 
 /* ---------------------------------------------------------------- the handler */

@@ -150,8 +150,9 @@ static bool parts_walk_inside(parts_walker *k)
 {
     lb_portion *p = k->p;
 
+    size_t size = LB_MIN(LB_MIN(p->filled, p->size), LB_MAX(p->from + 1, PARTS_PIECE));
+
     for (size_t from = p->from;; from = k->w->start) {
-        const size_t size = LB_MIN(p->filled, p->size);
         lb_json_step step = LB_JSON_VALUE;
         if (!parts_window(k, size, from))
             return false;
@@ -161,7 +162,8 @@ static bool parts_walk_inside(parts_walker *k)
             return false;
         if (size == p->size)
             return true;
-        if (!lb_portion_fill(p, LB_MIN(p->filled + PARTS_PIECE, p->size)))
+        size = LB_MIN(size + PARTS_PIECE, p->size);
+        if (!lb_portion_fill(p, size))
             return false;
     }
 }
@@ -461,6 +463,7 @@ lb_status js_survey_parts(survey *s, bool *odd, lb_error *err)
     js_records_place(&s->records, &place.offset, &place.line);
     place.after = js_records_marked(&s->records);
     const uint64_t offset = place.offset;
+    lb_text_keep(&s->records.text, s->records.text.at + s->records.walk.at);
     LB_TRY(lb_read_portions(s->r->cx, s->r->store, &work, &f, s->options->part, &s->tapped, &place, odd, err));
     if (place.offset == offset)
         return LB_OK;

@@ -356,8 +356,8 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
 lb_status js_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err)
 {
     scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema = { 0 };
 
+    out->release = NULL;
     if (s == NULL)
         return lb_fail_nomem(err);
     s->r = r;
@@ -370,11 +370,5 @@ lb_status js_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *
     lb_buf_init(&s->build.replaced, &r->cx->budget);
     lb_buf_init(&s->build.key, &r->cx->budget);
     lb_status status = scan_open(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }

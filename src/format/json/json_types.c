@@ -105,11 +105,6 @@ static lb_seen_member *take_member(js_taker *t, lb_seen *n, size_t k, const lb_j
         (void)take_fails(t, lb_fail_nomem(t->err));
         return NULL;
     }
-    if (memchr(name.at, 0, name.size) != NULL) {
-        (void)take_fails(t, lb_fail(t->err, LB_UNSUPPORTED, LB_AT(take_offset(t, key->p)),
-                                    "a key holds the character NUL, which no name of a column can have"));
-        return NULL;
-    }
     lb_seen_member *made = lb_seen_add_member(n, t->arena, name, take_offset(t, key->p));
     if (made == NULL) {
         (void)take_fails(t, lb_arena_fail(t->arena, t->err));

@@ -1,6 +1,5 @@
 /* Arrow types as Lance fields: which types there are, what they are called, and bringing batches to them. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/names.h"
 #include "column/values.h"
@@ -230,13 +229,22 @@ static lb_status schema_check_names(const struct ArrowSchema *s, bool top, lb_er
     return status;
 }
 
-static lb_status schema_check(const struct ArrowSchema *s, const char *path, int depth, lb_error *err)
+static const char *schema_path(lb_buf *path)
+{
+    const char *text = lb_buf_text(path);
+    return text == NULL ? "?" : text;
+}
+
+static lb_status schema_check_children(const struct ArrowSchema *s, lb_buf *path, int depth, lb_error *err);
+
+/* `path`: the names from the column down to `s`, with dots between. */
+static lb_status schema_check(const struct ArrowSchema *s, lb_buf *path, int depth, lb_error *err)
 {
     struct ArrowSchemaView v;
     bool fixed;
     if (depth > LB_TYPE_DEPTH)
-        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%.100s' is nested more than %d deep", path,
-                       LB_TYPE_DEPTH);
+        return lb_fail(err, LB_UNSUPPORTED, LB_NOWHERE, "column '%.100s' is nested more than %d deep",
+                       schema_path(path), LB_TYPE_DEPTH);
     LB_TRY(lb_schema_view(s, &v, err));
     switch (v.type) {
     case NANOARROW_TYPE_NA:
@@ -254,15 +262,32 @@ static lb_status schema_check(const struct ArrowSchema *s, const char *path, int
         break;
     default:
         LB_TRY(schema_is_fixed(s, depth, &fixed, err));
-        return fixed ? LB_OK : schema_fail_type(path, s, err);
+        return fixed ? LB_OK : schema_fail_type(schema_path(path), s, err);
     }
+    return schema_check_children(s, path, depth, err);
+}
+
+static lb_status schema_check_children(const struct ArrowSchema *s, lb_buf *path, int depth, lb_error *err)
+{
+    const size_t size = path->size;
     for (int64_t i = 0; i < s->n_children; i++) {
-        char inner[256];
         const char *name = s->children[i]->name == NULL ? "" : s->children[i]->name;
-        (void)snprintf(inner, sizeof inner, "%s%s%s", depth == 0 ? "" : path, depth == 0 ? "" : ".", name);
-        LB_TRY(schema_check(s->children[i], inner, depth + 1, err));
+        if (depth != 0)
+            LB_TRY(lb_buf_append_str(path, ".", err));
+        LB_TRY(lb_buf_append_str(path, name, err));
+        LB_TRY(schema_check(s->children[i], path, depth + 1, err));
+        path->size = size;
     }
     return LB_OK;
+}
+
+static lb_status schema_check_all(const struct ArrowSchema *s, lb_error *err)
+{
+    lb_buf path;
+    lb_buf_init(&path, NULL);
+    lb_status status = schema_check(s, &path, 0, err);
+    lb_buf_free(&path);
+    return status;
 }
 
 lb_status lb_lance_write_schema(const struct ArrowSchema *from, struct ArrowSchema *out, lb_error *err)
@@ -284,7 +309,7 @@ lb_status lb_lance_write_schema(const struct ArrowSchema *from, struct ArrowSche
     if (s == LB_OK && from->metadata != NULL)
         s = lb_fail_arrow(err, ArrowSchemaSetMetadata(out, from->metadata), NULL);
     if (s == LB_OK)
-        s = schema_check(out, "", 0, err);
+        s = schema_check_all(out, err);
     if (s != LB_OK) {
         out->release(out);
         out->release = NULL;

@@ -341,7 +341,6 @@ static lb_status scan_open(scan *s, const lb_range *range, lb_error *err)
 lb_status mp_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *out, lb_error *err)
 {
     scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema = { 0 };
     lb_budget *budget = &r->cx->budget;
 
     out->release = NULL;
@@ -359,13 +358,7 @@ lb_status mp_scan(lb_reader *r, const lb_range *range, struct ArrowArrayStream *
     lb_buf_init(&s->build.list, budget);
     lb_buf_init(&s->build.key, budget);
     lb_status status = scan_open(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }
 
 /* ---------------------------------------------------------------- the objects' own bytes */

@@ -439,6 +439,30 @@ static lb_status survey_keep_state(survey *s, lb_entry *out, lb_error *err)
     return status;
 }
 
+/* A key that names no column is known by its byte alone: what row that is in is found by reading on from where its block
+ * begins. Where that fails the byte has to do. */
+static void survey_place(const survey *s, lb_error *err)
+{
+    const lb_blocks *b = &s->found;
+    uint64_t i = b->count;
+    mp_records r;
+    bool got = true;
+
+    if (err == NULL || err->code != LB_UNSUPPORTED || err->offset < 0 || err->row >= 0)
+        return;
+    while (i != 0 && b->first_byte[i - 1] > (uint64_t)err->offset)
+        i--;
+    if (i-- == 0)
+        return;
+    mp_records_open(&r, s->r->cx, s->r->store, b->first_byte[i], b->first_row[i], UINT64_MAX, 0);
+    while (got && r.after <= (uint64_t)err->offset)
+        if (mp_records_next(&r, &got, NULL) != LB_OK)
+            got = false;
+    if (got)
+        err->row = (int64_t)r.row - 1;
+    mp_records_close(&r);
+}
+
 static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
 {
     lb_seen_result result = { .cx = s->r->cx,
@@ -474,6 +498,8 @@ static lb_status survey_finish(survey *s, lb_entry *out, lb_error *err)
     out->locator = s->array ? LB_STR("array_object") : LB_STR("object");
     if (status == LB_OK)
         status = lb_seen_finish(&result, out, err);
+    if (status != LB_OK)
+        survey_place(s, err);
     lb_buf_free(&result.closed);
     return status;
 }

@@ -183,6 +183,14 @@ static uint64_t scan_want(const scan *s)
     return LB_MIN(want, lb_blocks_border(s->table->blocks, s->at) - s->at);
 }
 
+/* What a cell of the row holds cannot be read. */
+static lb_status scan_say_row(const scan *s, lb_status status, lb_error *err)
+{
+    if (status != LB_OK && err != NULL && err->code == status && err->row < 0 && !lb_is_callers(status))
+        err->row = (int64_t)s->at;
+    return status;
+}
+
 static lb_status scan_fill(scan *s, struct ArrowArray *batch, uint64_t *rows, lb_error *err)
 {
     const uint64_t want = scan_want(s);
@@ -194,7 +202,7 @@ static lb_status scan_fill(scan *s, struct ArrowArray *batch, uint64_t *rows, lb
         uint64_t number = s->table->first_row + s->at;
         LB_TRY(scan_reach(s, number, err));
         if (s->rows.row == number)
-            LB_TRY(scan_cells(s, batch, (int64_t)*rows, err));
+            LB_TRY(scan_say_row(s, scan_cells(s, batch, (int64_t)*rows, err), err));
         s->at++;
     }
     s->left -= *rows;
@@ -341,7 +349,6 @@ lb_status xl_scan_table(lb_reader *r, const xl_table *table, const lb_range *ran
                         lb_error *err)
 {
     scan *s = calloc(1, sizeof *s);
-    struct ArrowSchema schema = { 0 };
 
     out->release = NULL;
     if (s == NULL)
@@ -351,11 +358,5 @@ lb_status xl_scan_table(lb_reader *r, const xl_table *table, const lb_range *ran
     s->values = (xl_valuer){ .package = &r->package, .strings = r->strings };
     lb_buf_init(&s->values.scratch, &r->cx->budget);
     lb_status status = scan_open(s, range, err);
-    if (status == LB_OK)
-        status = lb_schema_copy(&s->schema, &schema, err);
-    if (status != LB_OK) {
-        scan_close(s);
-        return status;
-    }
-    return lb_stream_make((lb_source){ scan_next, scan_close, s }, &schema, out, err);
+    return lb_stream_begin(status, (lb_source){ scan_next, scan_close, s }, &s->schema, out, err);
 }

@@ -10,7 +10,13 @@
 #define STRINGS_TEXT_MOST ((size_t)64 << 20)   /* bytes of one text */
 #define STRINGS_LIST_LEAST ((uint64_t)1 << 20) /* a part of fewer bytes is read as fast as its list */
 
+/* A bit for each text of a group. */
+typedef struct strings_bits {
+    uint64_t words[(XL_STRINGS_GROUP + 63) / 64];
+} strings_bits;
+
 typedef struct strings_texts {
+    strings_bits bad; /* cannot be read, though what follows them can; they have no bytes here */
     size_t ends[XL_STRINGS_GROUP];
     uint8_t bytes[];
 } strings_texts;
@@ -34,7 +40,7 @@ typedef struct strings_walk {
 typedef struct strings_work {
     uint64_t offset;
     uint32_t count;
-    bool bad; /* some text cannot be read, though what follows it can */
+    strings_bits bad;
     size_t ends[XL_STRINGS_GROUP];
 } strings_work;
 
@@ -172,9 +178,11 @@ static lb_status walk_text(xl_strings *s, strings_walk *w, bool *bad, lb_error *
     lb_xml_token token;
 
     *bad = false;
+    const size_t from = s->text.size;
     lb_status status = xl_string_item(&w->xml, &s->text, &why);
     if (w->xml.failed == LB_OK && (status == LB_CORRUPT || status == LB_UNSUPPORTED)) {
         *bad = true;
+        s->text.size = from;
         while (w->xml.depth >= depth)
             LB_TRY(lb_xml_next(&w->xml, &token, err));
         return LB_OK;
@@ -236,6 +244,7 @@ static lb_status group_keep(xl_strings *s, strings_group *g, lb_error *err)
     }
     if (s->text.size != 0)
         memcpy(g->texts->bytes, s->text.data, s->text.size);
+    g->texts->bad = s->work.bad;
     memcpy(g->texts->ends, s->work.ends, sizeof g->texts->ends);
     s->kept += size;
     return LB_OK;
@@ -249,7 +258,7 @@ static lb_status group_read(xl_strings *s, strings_walk *w, bool texts, lb_error
 
     s->text.size = 0;
     work->count = 0;
-    work->bad = false;
+    work->bad = (strings_bits){ { 0 } };
     while (work->count < XL_STRINGS_GROUP) {
         LB_TRY(walk_next(w, &got, err));
         if (!got)
@@ -257,7 +266,8 @@ static lb_status group_read(xl_strings *s, strings_walk *w, bool texts, lb_error
         if (work->count == 0)
             work->offset = w->xml.offset;
         LB_TRY(texts ? walk_text(s, w, &bad, err) : lb_xml_skip(&w->xml, err));
-        work->bad |= bad;
+        if (bad)
+            work->bad.words[work->count / 64] |= UINT64_C(1) << work->count % 64;
         work->ends[work->count++] = s->text.size;
     }
     return LB_OK;
@@ -275,7 +285,7 @@ static lb_status groups_add(xl_strings *s, bool texts, lb_error *err)
     }
     strings_group *g = &s->groups[s->n_groups++];
     *g = (strings_group){ .offset = s->work.offset, .count = s->work.count };
-    return texts && !s->work.bad ? group_keep(s, g, err) : LB_OK;
+    return texts ? group_keep(s, g, err) : LB_OK;
 }
 
 /* Read on until a group is there, or the end. Texts are kept as they come by: mostly they are asked for in this order. */
@@ -298,17 +308,21 @@ static lb_status strings_stale(lb_error *err)
     return LB_STALE;
 }
 
-/* A text that was passed over as bad is asked for: say what is wrong with it. */
-static lb_status strings_say_bad(xl_strings *s, const strings_group *g, lb_error *err)
+/* The i-th text of a group, which was passed over as bad, is asked for: say what is wrong with it. */
+static lb_status strings_say_bad(xl_strings *s, const strings_group *g, uint64_t i, lb_error *err)
 {
     bool got = true;
 
     LB_TRY(walk_begin(s, &s->back, g->offset, 0, err));
-    for (uint32_t i = 0; i < g->count && got; i++) {
+    while (got && s->back.next < i) {
         LB_TRY(walk_next(&s->back, &got, err));
-        s->text.size = 0;
-        LB_TRY(xl_string_item(&s->back.xml, &s->text, err));
+        if (got)
+            LB_TRY(lb_xml_skip(&s->back.xml, err));
     }
+    LB_TRY(walk_next(&s->back, &got, err));
+    s->text.size = 0;
+    if (got)
+        LB_TRY(xl_string_item(&s->back.xml, &s->text, err));
     return strings_stale(err);
 }
 
@@ -340,7 +354,7 @@ static lb_status strings_load(xl_strings *s, uint64_t group, lb_error *err)
     LB_TRY(status);
     if (s->work.count != g->count)
         return strings_stale(err);
-    return s->work.bad ? strings_say_bad(s, g, err) : group_keep(s, g, err);
+    return group_keep(s, g, err);
 }
 
 /* ---------------------------------------------------------------- lists */
@@ -435,6 +449,8 @@ static lb_status strings_get(xl_strings *s, uint64_t number, lb_buf *out, lb_err
     if (g->texts == NULL)
         LB_TRY(strings_load(s, group, err));
     g->used = true;
+    if ((g->texts->bad.words[i / 64] >> i % 64 & 1) != 0)
+        return strings_say_bad(s, g, i, err);
     size_t from = i == 0 ? 0 : g->texts->ends[i - 1];
     return lb_buf_append(out, g->texts->bytes + from, g->texts->ends[i] - from, err);
 }

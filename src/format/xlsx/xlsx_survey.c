@@ -116,7 +116,7 @@ static lb_status survey_row(survey *s, lb_error *err)
     s->last_row = s->rows.row;
     LB_TRY(survey_places(s, err));
     for (size_t i = 0; i < s->rows.n_cells; i++) {
-        survey_column *c;
+        survey_column *c = NULL;
         xl_value value;
         LB_TRY(survey_column_at(s, s->rows.cells[i].column, &c, err));
         if (s->options->rows_only)

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zstd.h>
+
 #include <cmocka.h>
 
 #include "format/checked_sums.h"
 #include "format/delimited/delimited.h"
 #include "format/delimited/delimited_handlers.h"
+#include "io/unpacked.h"
 
 #define FILES 1200
 #define FILE_MOST 24000
@@ -161,11 +164,9 @@ static void give(void *user, const uint8_t *bytes, size_t size, const uint8_t *s
     tap(user, bytes, size);
 }
 
-static void survey(lb_store *store, unsigned threads, const lb_read_options *o, lb_survey_options how, surveyed *out)
+static void survey_in(lb_context *cx, lb_store *store, const lb_read_options *o, lb_survey_options how, surveyed *out)
 {
-    const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
     const lb_sums sums = checked_sums(give);
-    lb_context *cx;
     lb_reader *reader;
 
     *out = (surveyed){ .err = LB_ERROR_INIT };
@@ -174,13 +175,46 @@ static void survey(lb_store *store, unsigned threads, const lb_read_options *o, 
     how.tap = tap;
     how.tap_user = out;
     how.sums = random_below(2) == 0 ? &sums : NULL;
-    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
     assert_int_equal(lb_format_csv.open(&lb_format_csv, cx, store, o, NULL, &reader, &out->err), LB_OK);
     out->status = lb_format_csv.survey(reader, &how, &out->arena, &out->entry, &out->err);
     lb_format_csv.close(reader);
     assert_int_equal(cx->helping, 0);
+}
+
+static void survey(lb_store *store, unsigned threads, const lb_read_options *o, lb_survey_options how, surveyed *out)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
+    lb_context *cx;
+
+    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+    survey_in(cx, store, o, how, out);
     assert_int_equal(cx->budget.used, 0);
     lb_context_free(cx);
+}
+
+/* The same text, compressed in one piece that can be read from its beginning only; how much of that was read. */
+static uint64_t survey_packed(const char *text, size_t size, unsigned threads, const lb_read_options *o,
+                              lb_survey_options how, surveyed *out, size_t *packed_size)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = threads };
+    void *bytes = malloc(ZSTD_compressBound(size));
+    lb_store *packed, *store;
+    lb_context *cx;
+
+    assert_non_null(bytes);
+    *packed_size = ZSTD_compress(bytes, ZSTD_compressBound(size), text, size, 1);
+    assert_false(ZSTD_isError(*packed_size));
+    assert_int_equal(lb_context_new(&options, &cx, NULL), LB_OK);
+    assert_int_equal(lb_store_open_memory(bytes, *packed_size, &packed, NULL), LB_OK);
+    assert_int_equal(lb_store_open_unpacked(cx, packed, &lb_container_zstd, &store, NULL), LB_OK);
+    survey_in(cx, store, o, how, out);
+    const uint64_t read = packed->bytes_read;
+    lb_store_close(store);
+    lb_store_close(packed);
+    assert_int_equal(cx->budget.used, 0);
+    lb_context_free(cx);
+    free(bytes);
+    return read;
 }
 
 static void survey_free(surveyed *s)
@@ -289,6 +323,10 @@ static void check_file(const char *text, size_t size)
         same_survey(&one, &many);
         survey_free(&many);
     }
+    size_t packed;
+    (void)survey_packed(text, size, threads[random_below(2)], o, how, &many, &packed);
+    same_survey(&one, &many);
+    survey_free(&many);
     survey_free(&one);
     lb_store_close(store);
     lb_read_options_free(o);
@@ -501,6 +539,48 @@ static void threads_states(void **state)
     free(text);
 }
 
+/* What can only be decompressed from its beginning is so once, by whatever threads and though some of it was read in vain: where text
+ * ends, where a record is longer than what is read behind a part, and where something odd stands. */
+static void threads_packed(void **state)
+{
+    const size_t most = (size_t)8 << 20;
+    char *text = malloc(most);
+    lb_read_options *o = NULL;
+
+    (void)state;
+    assert_non_null(text);
+    assert_int_equal(lb_read_options_new(&o, NULL), LB_OK);
+    assert_int_equal(lb_read_options_set(o, "ragged", "null", NULL), LB_OK);
+    for (unsigned kind = 0; kind < 12; kind++) {
+        const size_t parts[] = { 0, 65536, 300000 };
+        lb_survey_options how = { .stride = 1000, .stats = LB_STATS_ALL, .chunk = 65536, .part = parts[kind % 3] };
+        size_t size = many_rows(text, 90000), packed;
+        lb_store *store;
+        surveyed one, many;
+        if (kind / 3 == 1)
+            memset(text + size / 3, 'y', 200000);
+        if (kind / 3 == 2)
+            text[size - 1500000] = '\xFF';
+        if (kind / 3 == 3)
+            for (size_t i = 1; i < 6; i++)
+                memset(text + i * (size / 7), '\r', 150000);
+        assert_int_equal(lb_store_open_memory(text, size, &store, NULL), LB_OK);
+        survey(store, 1, o, how, &one);
+        assert_int_equal(one.status, kind / 3 == 2 ? LB_CORRUPT : LB_OK);
+        for (unsigned threads = 1; threads <= 7; threads += 3) {
+            const uint64_t read = survey_packed(text, size, threads, o, how, &many, &packed);
+            same_survey(&one, &many);
+            assert_true(read <= packed + 65536);
+            assert_true(kind != 0 || (threads == 1) == (many.large == 0));
+            survey_free(&many);
+        }
+        survey_free(&one);
+        lb_store_close(store);
+    }
+    lb_read_options_free(o);
+    free(text);
+}
+
 static uint64_t most_used;
 
 static void watch_memory(void *user, const uint8_t *bytes, size_t size)
@@ -550,7 +630,7 @@ int main(void)
         cmocka_unit_test(threads_long_delimiter), cmocka_unit_test(threads_line_end_cut),
         cmocka_unit_test(threads_leave_memory),   cmocka_unit_test(threads_random_files),
         cmocka_unit_test(threads_hard_files),     cmocka_unit_test(threads_long_records),
-        cmocka_unit_test(threads_states),
+        cmocka_unit_test(threads_states),         cmocka_unit_test(threads_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

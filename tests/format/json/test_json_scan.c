@@ -248,6 +248,8 @@ static void scan_errors(void **state)
         { "[{\"a\":1}] x", "something follows the end", 10, 1, 1 },
         { "[{\"a\":1}] {}", "something follows the end", 10, 1, 1 },
         { "{\"a\\u0000\":1}", "a key holds the character NUL", 2, 0, 1 },
+        { "{\"b\":1}\n\n{\"a\":\n{\"x\\u0000\":1}}", "a key holds the character NUL", 17, 1, 4 },
+        { "[[],\n[{\"x\\u0000\":1}],\n[]]", "a key holds the character NUL", 8, 1, 2 },
         { "{\"a\":1}\n\xE2\x82", "the text ends inside a character of UTF-8", 8, 1, 2 },
     };
 
@@ -323,6 +325,7 @@ static void scan_values(void **state)
           "{\"a\":{\"b\":{\"c\":1}}}\n{\"a\":{\"b\":null}}\n{\"a\":null}\n" },
         { "1 2 null", "{\"value\":1}\n{\"value\":2}\n{\"value\":null}\n" },
         { "{\"a\":1} 2", "{\"value\":\"{\\\"a\\\":1}\"}\n{\"value\":\"2\"}\n" },
+        { "{\"a\\u0000\":[]} 2", "{\"value\":\"{\\\"a\\\\u0000\\\":[]}\"}\n{\"value\":\"2\"}\n" },
         { "[[1],[2,3]]", "{\"value\":[1]}\n{\"value\":[2,3]}\n" },
         { "[{\"a\":1}] [ ]", "{\"value\":[{\"a\":1}]}\n{\"value\":[]}\n" },
         { "[]", "" },

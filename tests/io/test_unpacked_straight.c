@@ -1,0 +1,383 @@
+/* Reads of whole frames go straight to where they are wanted: they give what other reads give, by any number of threads, hold
+ * checksums against what came, and tell frames that give more or less than they say. The tap gets the file's bytes in order. */
+#include "io/unpacked.h"
+
+#include <libdeflate.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#include <cmocka.h>
+
+#define TEXT ((size_t)12 << 20)
+#define THREADS 4
+#define PACKED_MOST (TEXT + TEXT / 4)
+
+static uint8_t *text;
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_of(uint64_t *state, uint64_t n)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (*state >> 11) % n;
+}
+
+/* Text of some repetition, so that matches reach back. */
+static int make_text(void **state)
+{
+    (void)state;
+    text = malloc(TEXT);
+    for (size_t i = 0; text != NULL && i < TEXT; i++)
+        text[i] = i > 1000 && random_of(&random_state, 3) != 0 ? text[i - 1 - random_of(&random_state, 900)]
+                                                               : (uint8_t)('a' + random_of(&random_state, 20));
+    return text == NULL ? -1 : 0;
+}
+
+static int free_text(void **state)
+{
+    (void)state;
+    free(text);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* A frame of so many bytes; frames of no bytes are right, too. */
+typedef size_t pack_fn(const uint8_t *from, size_t n, uint8_t *to, size_t room);
+
+static size_t pack_zstd_as(const uint8_t *from, size_t n, uint8_t *to, size_t room, int sum)
+{
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+
+    assert_non_null(c);
+    (void)ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
+    (void)ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, sum);
+    size_t size = ZSTD_compress2(c, to, room, from, n);
+    assert_false(ZSTD_isError(size));
+    (void)ZSTD_freeCCtx(c);
+    return size;
+}
+
+static size_t pack_zstd(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    return pack_zstd_as(from, n, to, room, 0);
+}
+
+static size_t pack_zstd_sum(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    return pack_zstd_as(from, n, to, room, 1);
+}
+
+static void put_u32(uint8_t *to, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* A member of BGZF: at most 65,280 bytes. */
+static size_t pack_member(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    static const uint8_t head[18] = { 31, 139, 8, 4, 0, 0, 0, 0, 0, 255, 6, 0, 'B', 'C', 2, 0, 0, 0 };
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(1);
+
+    assert_non_null(c);
+    const size_t body = libdeflate_deflate_compress(c, from, n, to + sizeof head, room - sizeof head - 8),
+                 size = body + 26;
+    libdeflate_free_compressor(c);
+    assert_true(body != 0);
+    memcpy(to, head, sizeof head);
+    to[16] = (uint8_t)(size - 1);
+    to[17] = (uint8_t)((size - 1) >> 8);
+    put_u32(to + size - 8, libdeflate_crc32(0, from, n));
+    put_u32(to + size - 4, (uint32_t)n);
+    return size;
+}
+
+static size_t pack_bgzf(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    size_t size = 0;
+
+    for (size_t at = 0, piece; at < n || size == 0; at += piece) {
+        piece = LB_MIN(n - at, (size_t)65280);
+        size += pack_member(from + at, piece, to + size, room - size);
+    }
+    return size;
+}
+
+static const struct {
+    const char *name;
+    const lb_container *container;
+    pack_fn *pack;
+    bool sums;
+} kinds[] = { { "zstd", &lb_container_zstd, pack_zstd, false },
+              { "zstd with checksums", &lb_container_zstd, pack_zstd_sum, true },
+              { "BGZF", &lb_container_gzip, pack_bgzf, true } };
+
+typedef struct view {
+    lb_context *cx;
+    lb_store *packed, *store;
+    uint8_t *bytes;
+    size_t size;
+    uint64_t tapped;
+    bool tapped_right;
+    uint64_t seed; /* of one thread */
+} view;
+
+static void tap(void *user, const uint8_t *bytes, size_t size)
+{
+    view *v = user;
+
+    v->tapped_right = v->tapped_right && size <= v->size - v->tapped && memcmp(v->bytes + v->tapped, bytes, size) == 0;
+    v->tapped += size;
+}
+
+/* Frames of 1 to 600 KiB, some of a few bytes or none. */
+static void pack_view(view *v, size_t kind)
+{
+    *v = (view){ .tapped_right = true };
+    v->bytes = malloc(PACKED_MOST);
+    assert_non_null(v->bytes);
+    for (size_t at = 0, n; at < TEXT; at += n) {
+        n = random_of(&random_state, 8) == 0 ? random_of(&random_state, 40)
+                                             : 1024 + random_of(&random_state, 600 << 10);
+        n = LB_MIN(n, TEXT - at);
+        v->size += kinds[kind].pack(text + at, n, v->bytes + v->size, PACKED_MOST - v->size);
+    }
+}
+
+static void open_view(view *v, size_t kind, uint64_t memory)
+{
+    const lb_context_options options = { .struct_size = sizeof options, .threads = THREADS, .memory_limit = memory };
+
+    assert_int_equal(LB_OK, lb_context_new(&options, &v->cx, NULL));
+    assert_int_equal(LB_OK, lb_store_open_memory(v->bytes, v->size, &v->packed, NULL));
+    assert_int_equal(LB_OK, lb_store_open_unpacked(v->cx, v->packed, kinds[kind].container, &v->store, NULL));
+    assert_int_equal(LB_OK, lb_unpacked_look(v->store, v->packed, NULL));
+    assert_int_equal(TEXT, v->store->size);
+    lb_unpacked_tap(v->store, tap, v);
+}
+
+static void close_view(view *v)
+{
+    lb_store_close(v->store);
+    lb_store_close(v->packed);
+    assert_int_equal(0, v->cx->budget.used);
+    lb_context_free(v->cx);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static bool read_right(lb_store *store, uint64_t at, size_t size, uint8_t *room)
+{
+    size_t n, want = LB_MIN(size, TEXT - (size_t)at);
+
+    memset(room, 0x55, want + 64);
+    if (lb_store_read(store, at, room, size, &n, NULL) != LB_OK || n != want || memcmp(room, text + at, n) != 0)
+        return false;
+    for (size_t i = 0; i < 64; i++)
+        if (room[want + i] != 0x55)
+            return false;
+    return true;
+}
+
+/* From one point to another, some bytes more or less at the end, and a bit of what follows. */
+static void *read_frames(void *user)
+{
+    view *v = user;
+    const lb_unpacked_point *points;
+    const size_t n = lb_unpacked_points(v->store, &points);
+    uint8_t *room = malloc(TEXT + 64);
+    bool good = room != NULL;
+
+    for (unsigned i = 0; good && i < 60; i++) {
+        const size_t a = random_of(&v->seed, n + 1), many = random_of(&v->seed, 4), b = LB_MIN(n, a + many);
+        const uint64_t from = a == n ? 0 : points[a].out_at, to = b == n ? TEXT : points[b].out_at;
+        if (to <= from)
+            continue;
+        const size_t more = random_of(&v->seed, 3) == 0 ? random_of(&v->seed, 40000) : 1, size = (size_t)(to - from);
+        good = read_right(v->store, from, size + more, room) &&
+               (to == TEXT || read_right(v->store, to + 1, 1 + random_of(&v->seed, 20000), room)) &&
+               read_right(v->store, random_of(&v->seed, TEXT), 1 + random_of(&v->seed, 300000), room);
+    }
+    free(room);
+    return good ? v : NULL;
+}
+
+static void test_threads_read_what_is_there(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < LB_COUNT_OF(kinds); k++)
+        for (unsigned memory = 16; memory <= 1024; memory *= 64) {
+            pthread_t threads[THREADS];
+            view v, each[THREADS];
+            pack_view(&v, k);
+            open_view(&v, k, (uint64_t)memory << 20);
+            for (size_t i = 0; i < THREADS; i++) {
+                each[i] = v;
+                each[i].seed = 1 + random_of(&random_state, UINT64_MAX);
+                assert_int_equal(0, pthread_create(&threads[i], NULL, read_frames, &each[i]));
+            }
+            for (size_t i = 0; i < THREADS; i++) {
+                void *result;
+                assert_int_equal(0, pthread_join(threads[i], &result));
+                assert_non_null(result);
+            }
+            assert_true(v.tapped_right);
+            close_view(&v);
+            free(v.bytes);
+        }
+}
+
+/* ---------------------------------------------------------------- the tap */
+
+typedef struct share {
+    view *v;
+    uint64_t *next; /* the point where the next frames begin */
+    pthread_mutex_t *lock;
+} share;
+
+/* Every other thread takes the next frames, of which some are read late. */
+static void *read_next(void *user)
+{
+    const share *s = user;
+    const lb_unpacked_point *points;
+    const size_t n = lb_unpacked_points(s->v->store, &points);
+    uint8_t *room = malloc(TEXT + 64);
+    bool good = room != NULL;
+
+    while (good) {
+        pthread_mutex_lock(s->lock);
+        const size_t i = (*s->next)++;
+        pthread_mutex_unlock(s->lock);
+        if (i > n)
+            break;
+        const uint64_t from = i == 0 ? 0 : points[i - 1].out_at, to = i == n ? TEXT : points[i].out_at;
+        good = read_right(s->v->store, from, (size_t)(to - from), room);
+    }
+    free(room);
+    return good ? s->v : NULL;
+}
+
+static void test_the_tap_gets_all_in_order(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < LB_COUNT_OF(kinds); k++) {
+        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        pthread_t threads[THREADS];
+        uint64_t next = 0;
+        size_t n;
+        uint8_t end;
+        view v;
+        pack_view(&v, k);
+        open_view(&v, k, (uint64_t)1 << 30);
+        share s = { &v, &next, &lock };
+        for (size_t i = 0; i < THREADS; i++)
+            assert_int_equal(0, pthread_create(&threads[i], NULL, read_next, &s));
+        for (size_t i = 0; i < THREADS; i++) {
+            void *result;
+            assert_int_equal(0, pthread_join(threads[i], &result));
+            assert_non_null(result);
+        }
+        assert_int_equal(LB_OK,
+                         lb_store_read(v.store, TEXT, &end, 1, &n, NULL)); /* what stands behind the last frame */
+        assert_int_equal(0, n);
+        assert_true(v.tapped_right);
+        assert_int_equal(v.size, v.tapped);
+        /* Each byte of the file once, but for what containers look ahead. */
+        assert_true(v.packed->bytes_read < v.size + v.size / 4);
+        close_view(&v);
+        free(v.bytes);
+    }
+}
+
+/* ---------------------------------------------------------------- damage */
+
+/* A byte of the file is another one: a read of the frames around it gives what was there, or tells; where there are checksums,
+ * what is not right is told. */
+static void test_damage_is_told(void **state)
+{
+    uint8_t *room = malloc(TEXT + 64);
+
+    (void)state;
+    assert_non_null(room);
+    for (size_t k = 0; k < LB_COUNT_OF(kinds); k++) {
+        unsigned told = 0;
+        view v;
+        pack_view(&v, k);
+        for (unsigned i = 0; i < 60; i++) {
+            const size_t at = random_of(&random_state, v.size);
+            const uint8_t was = v.bytes[at];
+            size_t n;
+            lb_error err = LB_ERROR_INIT;
+            const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 1 << 30 };
+            v.bytes[at] ^= (uint8_t)(1 + random_of(&random_state, 255));
+            assert_int_equal(LB_OK, lb_context_new(&options, &v.cx, NULL));
+            assert_int_equal(LB_OK, lb_store_open_memory(v.bytes, v.size, &v.packed, NULL));
+            assert_int_equal(LB_OK, lb_store_open_unpacked(v.cx, v.packed, kinds[k].container, &v.store, NULL));
+            (void)lb_unpacked_look(v.store, v.packed, NULL);
+            const lb_status status = lb_store_read(v.store, 0, room, TEXT, &n, &err);
+            told += status != LB_OK;
+            if (status == LB_OK && kinds[k].sums)
+                assert_true(n == TEXT && memcmp(room, text, TEXT) == 0);
+            if (status != LB_OK)
+                assert_true((status == LB_CORRUPT || status == LB_UNSUPPORTED) && err.message[0] != '\0');
+            close_view(&v);
+            v.bytes[at] = was;
+        }
+        assert_true(told == 60 || !kinds[k].sums);
+        free(v.bytes);
+    }
+    free(room);
+}
+
+/* Points that say another size than comes, between the right ones. */
+static void test_points_that_lie_are_told(void **state)
+{
+    uint8_t *room = malloc(TEXT + 64);
+
+    (void)state;
+    assert_non_null(room);
+    for (size_t k = 0; k < LB_COUNT_OF(kinds); k++)
+        for (int by = -1; by <= 1; by += 2) {
+            const lb_context_options options = { .struct_size = sizeof options, .threads = 1, .memory_limit = 1 << 30 };
+            const lb_unpacked_point *right;
+            lb_unpacked_point points[2];
+            lb_store *other;
+            size_t n;
+            view v;
+            pack_view(&v, k);
+            open_view(&v, k, (uint64_t)1 << 30);
+            assert_true(lb_unpacked_points(v.store, &right) > 6);
+            points[0] = right[3];
+            points[1] = right[5];
+            points[1].out_at += (uint64_t)(int64_t)by;
+            lb_context *cx = NULL;
+            assert_int_equal(LB_OK, lb_context_new(&options, &cx, NULL));
+            assert_int_equal(LB_OK, lb_store_open_unpacked(cx, v.packed, kinds[k].container, &other, NULL));
+            assert_int_equal(LB_OK, lb_unpacked_know(other, points, 2, NULL));
+            const size_t size = (size_t)(points[1].out_at - points[0].out_at);
+            assert_int_equal(LB_CORRUPT, lb_store_read(other, points[0].out_at, room, size, &n, NULL));
+            assert_int_equal(0, n);
+            lb_store_close(other);
+            lb_context_free(cx);
+            close_view(&v);
+            free(v.bytes);
+        }
+    free(room);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_read_what_is_there),
+        cmocka_unit_test(test_the_tap_gets_all_in_order),
+        cmocka_unit_test(test_damage_is_told),
+        cmocka_unit_test(test_points_that_lie_are_told),
+    };
+
+    return cmocka_run_group_tests(tests, make_text, free_text);
+}
