@@ -20,7 +20,11 @@ static int info_open(cli *c, const char *path, bool rows_only, lb_table **out)
                                                 : LB_SCHEMA_UNION,
         .rows_only = rows_only,
     };
-    return lb_open(c->cx, path, &options, out, &err) == LB_OK ? EXIT_DONE : report_error(c, &err);
+    lb_status status = lb_open(c->cx, path, &options, out, &err);
+    if (status == LB_NOTFOUND && strcmp(path, "-") == 0)
+        (void)snprintf(err.hint, sizeof err.hint,
+                       "standard input is not read, for rows are found by seeking: name a file");
+    return status == LB_OK ? EXIT_DONE : report_error(c, &err);
 }
 
 int cli_open(cli *c, const char *path, lb_table **out)

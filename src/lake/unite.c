@@ -30,7 +30,7 @@ struct lb_unite {
     lb_buf columns; /* united */
     lb_names names; /* of the columns, with their places */
     uint64_t rows, files;
-    uint64_t stamp; /* of the file at hand: counts up */
+    uint64_t stamp;          /* of the file at hand: counts up */
     struct ArrowSchema head; /* has the metadata of the first file's schema, and no columns */
     /* The schema taken in last: most files have the one before. */
     lb_buf last_bytes;
