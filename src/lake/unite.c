@@ -578,6 +578,10 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
                                     (int)entry->rel_path.size, entry->rel_path.at, (long long)u->last.n_children,
                                     u->last.n_children == 1 ? "" : "s", lb_unite_count(u)),
                             err);
+    /* At once: of many columns, growing would hold two copies for a while. */
+    const size_t n = (size_t)u->last.n_children, have = lb_unite_count(u);
+    if (n > have)
+        LB_TRY(lb_buf_reserve(&u->columns, (n - have) * sizeof(united), err));
     for (int64_t i = 0; i < u->last.n_children; i++)
         LB_TRY(unite_field(u, u->last.children[i], i, entry, stats, err));
     u->rows += entry->total_rows == LB_ROWS_UNKNOWN ? 0 : entry->total_rows;
@@ -585,10 +589,20 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
     return LB_OK;
 }
 
-lb_status lb_unite_schema(const lb_unite *u, struct ArrowSchema *out, lb_error *err)
+/* Forget the schema taken in last; the next file's is decoded again. */
+static void unite_forget_last(lb_unite *u)
+{
+    if (u->last.release != NULL)
+        u->last.release(&u->last);
+    u->last.release = NULL;
+    lb_buf_free(&u->last_bytes);
+}
+
+lb_status lb_unite_schema(lb_unite *u, struct ArrowSchema *out, lb_error *err)
 {
     size_t n = lb_unite_count(u);
 
+    unite_forget_last(u);
     LB_TRY(lb_schema_struct(out, (int64_t)n, err));
     lb_status status = lb_fail_arrow(err, ArrowSchemaSetMetadata(out, u->head.metadata), NULL);
     for (size_t i = 0; status == LB_OK && i < n; i++) {

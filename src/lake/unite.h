@@ -19,7 +19,7 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
 
 /* The united schema, owned by the caller. Columns of nothing but nulls keep the null type. Its metadata is that of the first
  * file's schema, as a column's is that of the first file that has the column. */
-lb_status lb_unite_schema(const lb_unite *u, struct ArrowSchema *out, lb_error *err);
+lb_status lb_unite_schema(lb_unite *u, struct ArrowSchema *out, lb_error *err);
 
 /* Statistics of a united column over all files; its strings are lent. False: unknown, since some file's are. */
 size_t lb_unite_count(const lb_unite *u);

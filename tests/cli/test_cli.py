@@ -243,6 +243,13 @@ def test_json_reports(data):
     assert made["bytes"] == sum(p.stat().st_size for p in (data / "data").rglob("*.csv"))
     assert report("count", "data", "data.csv", cwd=data) == {
         "files": [{"path": "data", "rows": 200}, {"path": "data.csv", "rows": 100}], "rows": 300}
+    # Counting does not look at values: neither in a file nor in a folder without a map.
+    (data / "words.csv").write_text("id,price\nno number,1\n2,x\n")
+    (data / "unmapped").mkdir()
+    (data / "unmapped" / "words.csv").write_text("id,price\nno number,1\n2,x\n")
+    for path in ("words.csv", "unmapped"):
+        assert report("count", path, "--column", "id=int64", cwd=data)["rows"] == 2
+    assert run("schema", "words.csv", "--column", "id=int64", cwd=data)[0] == 3
     schema = report("schema", "data", cwd=data)
     assert schema["rows"] == 200 and [c["name"] for c in schema["columns"]] == ["id", "price"]
     assert list(schema) == ["rows", "columns"] and list(schema["columns"][0]) == ["name", "type", "nullable"]
