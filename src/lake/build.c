@@ -151,10 +151,27 @@ static void build_settle(build *b)
     b->found.count = n;
 }
 
+/* A folder that cannot be read ends a build: a map without its files would be one of another lake, unless that is wanted. */
+static lb_status build_find(build *b, lb_error *err)
+{
+    lb_status status = lb_discover(b->cx, b->dir, &b->options->discover, &b->found, err);
+    size_t n = strlen(b->dir);
+
+    while (n > 0 && b->dir[n - 1] == '/')
+        n--;
+    if (status == LB_IO && b->inspect.for_map && err != NULL && strncmp(err->path, b->dir, n) == 0 &&
+        err->path[n] == '/' && err->hint[0] == '\0')
+        lb_fail_hint(err, "to map the rest: --exclude '%s'", err->path + n + 1);
+    return status;
+}
+
 static lb_status build_discover(build *b, lb_error *err)
 {
-    LB_TRY(lb_discover(b->cx, b->dir, &b->options->discover, &b->found, err));
+    LB_TRY(build_find(b, err));
     LB_TRY(lb_spool_init(&b->spool, &b->cx->budget, b->found.count, err));
+    if (b->found.links != 0)
+        lb_note(b->cx, "%s: %zu symbolic link%s not followed; what %s to is left out", b->dir, b->found.links,
+                b->found.links == 1 ? " is" : "s are", b->found.links == 1 ? "it points" : "they point");
     for (size_t i = 0; i < b->found.count; i++)
         b->total_bytes += b->found.files[i].size;
     if (b->inspect.for_map)

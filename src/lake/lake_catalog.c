@@ -239,7 +239,7 @@ static lb_status add_entry(lake_tables *l, const lb_map *map, uint64_t index, lb
     lb_entry entry;
     bool taken = false;
     LB_TRY(lb_map_view(map, index, &l->arena, &entry, err));
-    if (entry.error.size != 0) {
+    if (!lb_entry_has_rows(&entry)) {
         lb_note(l->cx, "%.*s is no table: it could not be read", (int)LB_MIN(entry.rel_path.size, 300u),
                 entry.rel_path.at);
         return LB_OK;

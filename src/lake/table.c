@@ -501,7 +501,7 @@ static void table_note_failures(lb_table *t)
             lb_note(t->cx, "%s/%.*s: %s: %.*s", t->path, (int)LB_MIN(path.size, 200), path.at,
                     lb_entry_has_rows(&entry) ? "read to a torn end" : "left out", (int)LB_MIN(entry.error.size, 400),
                     entry.error.at);
-            t->failed += !lb_entry_has_rows(&entry);
+            t->failed++;
         }
     lb_arena_free(&arena);
 }
@@ -1045,7 +1045,8 @@ static lb_status table_need_stats(lb_table *t, lb_error *err)
 }
 
 /* NULL: unknown. */
-static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, const char **out, lb_error *err)
+static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, const char **out, size_t *size,
+                             lb_error *err)
 {
     bool known;
     lb_buf buf;
@@ -1054,7 +1055,7 @@ static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, cons
     lb_buf_init(&buf, NULL);
     lb_status status = lb_print_bound(stat, max, &buf, &known, err);
     if (status == LB_OK && known) {
-        *out = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, buf.size });
+        *out = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, *size = buf.size });
         status = *out == NULL ? lb_arena_fail(&t->arena, err) : LB_OK;
     }
     lb_buf_free(&buf);
@@ -1086,8 +1087,8 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
     out->has_stats = true;
     out->null_count = stat.has_null_count ? (int64_t)stat.null_count : -1;
     out->nan_count = stat.has_nan_count ? (int64_t)stat.nan_count : -1;
-    LB_TRY(table_bound(t, &stat, false, &out->min, err));
-    LB_TRY(table_bound(t, &stat, true, &out->max, err));
+    LB_TRY(table_bound(t, &stat, false, &out->min, &out->min_size, err));
+    LB_TRY(table_bound(t, &stat, true, &out->max, &out->max_size, err));
     out->min_exact = out->min != NULL && stat.min_exact;
     out->max_exact = out->max != NULL && stat.max_exact;
     return LB_OK;

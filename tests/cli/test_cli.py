@@ -381,6 +381,23 @@ def test_interrupt_leaves_nothing_behind(tmp_path):
     assert sorted(set(os.listdir(lake)) - {".br_map.lock"}) == files
 
 
+@pytest.mark.parametrize("signals", [[signal.SIGHUP], [signal.SIGTERM] * 2, [signal.SIGINT, signal.SIGTERM]])
+def test_signals_leave_no_file_behind(tmp_path, signals):
+    """A file that is being written goes, also where a signal comes to the process and to its group."""
+    (tmp_path / "a.csv").write_text("a,b\n" + "".join("%d,some text\n" % i for i in range(400000)))
+    p = subprocess.Popen([LAKEBED, "slice", "a.csv", "-o", "b.ndjson", "-j", "1"], stderr=subprocess.PIPE, cwd=tmp_path,
+                         env=environment())
+    while len(os.listdir(tmp_path)) == 1 and p.poll() is None:
+        time.sleep(0.001)
+    for number in signals:
+        p.send_signal(number)
+    _, err = p.communicate(timeout=60)
+    if p.returncode == 0:
+        pytest.skip("the file was written before the signal came")
+    assert p.returncode in {128 + number for number in signals} and re.fullmatch(rb"lakebed: (a.csv: )?cancelled\n", err)
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--update"]:
         for name in sys.argv[2:] or CASES:
