@@ -138,7 +138,9 @@ static const handlers_magic *handlers_find_magic(const lb_peek *peek)
         size_t head = magics[i].head_size, tail = magics[i].tail_size;
         if (peek->head_size < head + tail || memcmp(peek->head, magics[i].head, head) != 0)
             continue;
-        if (tail != 0 && memcmp(peek->tail + peek->tail_size - tail, magics[i].tail, tail) != 0)
+        /* Of what is compressed the end is not looked at: then nothing is certain that has to end so. */
+        if (tail != 0 &&
+            (peek->tail_size < tail || memcmp(peek->tail + peek->tail_size - tail, magics[i].tail, tail) != 0))
             continue;
         if (magics[i].head[0] == 'B' && (peek->head_size < 10 || memcmp(peek->head + 4, "1AY&SY", 6) != 0))
             continue;
