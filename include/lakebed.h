@@ -290,6 +290,7 @@ typedef struct lb_column_info {
     int64_t null_count, nan_count; /* -1 unknown */
     const char *min, *max;         /* printed; NULL where unknown */
     bool min_exact, max_exact;
+    size_t min_size, max_size; /* of the printed bounds, which may hold NUL characters; one more ends each */
 } lb_column_info;
 
 /* Build the map of the directory `dir` and save it as `dir`/.br_map.bazan, atomically and under a lock;
@@ -467,6 +468,9 @@ typedef struct lb_open_options {
      * kills the process (SIGBUS). Other formats are read as ever. */
     bool memory_map;
     lb_schema_mode schema;
+    /* Only lb_table_count and lb_table_rows are going to be asked: what no map describes is read for its rows alone, in a fraction of the
+     * time. Columns of text files may then be told as text, and values that do not fit a declared type pass unseen. */
+    bool rows_only;
 } lb_open_options;
 
 /* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row space in map order. A map is found from the file upwards
@@ -496,7 +500,8 @@ LB_API size_t lb_type_json(const struct ArrowSchema *type, char *out, size_t cap
 
 /* Files of the table (1 for a file) and where each stands. Errors: USAGE. */
 LB_API uint64_t lb_table_files(const lb_table *table);
-/* Files of a lake that could not be read and have no rows in the table; each was told of by a note. */
+/* Files of a lake that could not be read: they have no rows in the table, or those before a torn end. Each was told of by a
+ * note. */
 LB_API uint64_t lb_table_failed(const lb_table *table);
 LB_API lb_status lb_table_file(lb_table *table, uint64_t index, lb_entry_info *out, lb_error *err);
 /* "used", or why no map serves this file: "no map", "not listed", "stale", "other options", "dynamic handler",

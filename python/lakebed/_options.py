@@ -106,6 +106,6 @@ def row_numbers(rows: Any) -> bytes:
         return rows.astype("uint64").tobytes()
     if speaks_arrow(rows):
         rows = _core.values(rows)
-    elif isinstance(rows, (str, bytes)):
-        raise TypeError("rows are whole numbers, not a %s" % type(rows).__name__)
+    elif isinstance(rows, (str, bytes)) or not hasattr(rows, "__iter__"):
+        raise TypeError("rows are whole numbers in a list, a range or an array, not a %s" % type(rows).__name__)
     return array.array("Q", rows).tobytes()

@@ -214,6 +214,8 @@ class Table:
             return self.select(list(key))
         if isinstance(key, str):
             raise TypeError("a column is taken by a list of names: [[%r]]" % key)
+        if isinstance(key, (bytes, float)) or not (hasattr(key, "__iter__") or _options.speaks_arrow(key)):
+            raise TypeError("a table has [row], [from:to], [[row, row]] and [[name, name]], not [%r]" % (key,))
         return self.take(key)
 
     def _row(self, index: int) -> dict[str, Any]:
@@ -279,11 +281,13 @@ class Table:
         return Shuffled(self, _options.whole("seed", seed))
 
     def select(self, columns: list[str]) -> Table:
-        """The same rows with these columns, in this order; a name may repeat, and a dotted one reaches into structs.
+        """The same rows with these columns, in this order; a name may repeat.
         Nothing is read but what is asked for later."""
-        names = _options.strings("columns", columns) or []
+        names = _options.strings("columns", columns)
+        if names is not None and not names:
+            raise ValueError("columns names none; a table has one at least")
         schema = self._source.core().stream(0, 0, names).schema() if names else None
-        return type(self)(self._path, self._source, names or None, schema)
+        return type(self)(self._path, self._source, names, schema)
 
     def batches(self, max_rows: int | None = None, *, offset: int = 0, limit: int | None = None) -> Batches:
         """Rows piece by piece, of at most `max_rows` rows where given, so that memory stays small."""

@@ -20,7 +20,7 @@ def slice_rows(file_path: Any, offset: int, limit: int, **options: Any) -> Rows:
 
 
 def slice_cols(file_path: Any, selected_cols: list[str], offset: int, limit: int, **options: Any) -> Rows:
-    """The same with these columns, in this order; a name may repeat. None: all.
+    """The same with these columns, in this order; a name may repeat. An empty list, or None: all.
 
     >>> lakebed.read.slice_cols("lake/levels/huron.csv", ["year", "year"], 0, 1).column_names
     ['year', 'year']

@@ -216,11 +216,11 @@ static PyObject *module_version(PyObject *self, PyObject *args)
 
 PyObject *core_column_object(const lb_column_info *c)
 {
-    return Py_BuildValue("{s:s,s:s,s:O,s:O,s:L,s:L,s:z,s:z,s:O,s:O}", "name", c->name, "type", c->type, "nullable",
+    return Py_BuildValue("{s:s,s:s,s:O,s:O,s:L,s:L,s:z#,s:z#,s:O,s:O}", "name", c->name, "type", c->type, "nullable",
                          c->nullable ? Py_True : Py_False, "has_stats", c->has_stats ? Py_True : Py_False, "null_count",
-                         (long long)c->null_count, "nan_count", (long long)c->nan_count, "min", c->min, "max", c->max,
-                         "min_exact", c->min_exact ? Py_True : Py_False, "max_exact",
-                         c->max_exact ? Py_True : Py_False);
+                         (long long)c->null_count, "nan_count", (long long)c->nan_count, "min", c->min,
+                         (Py_ssize_t)c->min_size, "max", c->max, (Py_ssize_t)c->max_size, "min_exact",
+                         c->min_exact ? Py_True : Py_False, "max_exact", c->max_exact ? Py_True : Py_False);
 }
 
 static PyObject *module_read_option(const lb_option_info *o)

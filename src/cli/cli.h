@@ -274,6 +274,7 @@ cli_text plural_text(uint64_t n, const char *one, const char *many); /* 1 file, 
 /* Copy in which control characters and those that turn text around are escapes, as a table shows them: \x1b, \n,
  * \u202e. So no name or message can steer the terminal. Owned by the caller. */
 char *clean_text(const char *text);
+char *clean_bytes(const char *text, size_t size); /* a NUL behind, and maybe some within, which are shown as \x00 */
 
 void cli_no_memory(void) __attribute__((noreturn)); /* say so and end the command */
 void *cli_alloc(size_t count, size_t size);         /* zeroed; ends the command where there is no memory */
@@ -398,7 +399,7 @@ char *span_text(lb_span span);
 /* ---------------------------------------------------------------- columns.c: schemas for people and programs */
 
 /* Columns and types of a schema, for people, and below them which are in conflict. */
-void print_columns(const struct ArrowSchema *schema, const char *indent);
+void print_columns(const struct ArrowSchema *schema, const char *indent, int64_t most); /* the first `most` */
 
 /* Why the files of a lake disagree on a column, in words; NULL: they do not. Owned by the caller. */
 char *column_conflict(const struct ArrowSchema *column);

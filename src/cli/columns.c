@@ -56,12 +56,12 @@ uint64_t count_conflicts(const struct ArrowSchema *schema)
     return n;
 }
 
-void print_conflicts(const struct ArrowSchema *schema, const char *indent)
+static void print_some_conflicts(const struct ArrowSchema *schema, const char *indent, int64_t columns)
 {
     if (count_conflicts(schema) == 0)
         return;
     (void)fputc('\n', stdout);
-    for (int64_t i = 0; i < schema->n_children; i++) {
+    for (int64_t i = 0; i < columns; i++) {
         char *conflict = column_conflict(schema->children[i]), *clean = conflict == NULL ? NULL : clean_text(conflict);
         if (clean != NULL)
             (void)printf("%sconflict: %s\n", indent, clean);
@@ -69,6 +69,11 @@ void print_conflicts(const struct ArrowSchema *schema, const char *indent)
         free(conflict);
     }
     (void)printf("%s--schema text reads such a column as text\n", indent);
+}
+
+void print_conflicts(const struct ArrowSchema *schema, const char *indent)
+{
+    print_some_conflicts(schema, indent, schema->n_children);
 }
 
 /* ---------------------------------------------------------------- columns */
@@ -85,10 +90,11 @@ static void grid_add_type(grid *g, const struct ArrowSchema *column)
     free(type);
 }
 
-void print_columns(const struct ArrowSchema *schema, const char *indent)
+void print_columns(const struct ArrowSchema *schema, const char *indent, int64_t most)
 {
+    int64_t columns = schema->n_children > most ? most : schema->n_children;
     grid *g = grid_new("column|type|");
-    for (int64_t i = 0; i < schema->n_children; i++) {
+    for (int64_t i = 0; i < columns; i++) {
         const struct ArrowSchema *column = schema->children[i];
         char *conflict = column_conflict(column);
         grid_add(g, column->name == NULL ? "" : column->name);
@@ -98,5 +104,5 @@ void print_columns(const struct ArrowSchema *schema, const char *indent)
     }
     grid_print(g, indent);
     grid_free(g);
-    print_conflicts(schema, indent);
+    print_some_conflicts(schema, indent, columns);
 }

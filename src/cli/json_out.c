@@ -51,12 +51,13 @@ static size_t utf8_length(const unsigned char *p)
     return n;
 }
 
-static void json_string(FILE *file, const char *text)
+/* `text` ends with a NUL behind its `size` bytes, and may hold others. */
+static void json_string(FILE *file, const char *text, size_t size)
 {
     static const char letters[0x20] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
-    const unsigned char *p = (const unsigned char *)text;
+    const unsigned char *p = (const unsigned char *)text, *end = p + size;
     (void)fputc('"', file);
-    while (*p != 0) {
+    while (p < end) {
         size_t n = utf8_length(p);
         if (n == 0)
             (void)fputs("\xEF\xBF\xBD", file);
@@ -76,7 +77,7 @@ static void json_string(FILE *file, const char *text)
 void jout_key(json_out *j, const char *key)
 {
     json_begin_value(j);
-    json_string(j->file, key);
+    json_string(j->file, key, strlen(key));
     (void)fputc(':', j->file);
     j->comma = false;
 }
@@ -87,7 +88,7 @@ void jout_text(json_out *j, const char *text)
     if (text == NULL)
         (void)fputs("null", j->file);
     else
-        json_string(j->file, text);
+        json_string(j->file, text, strlen(text));
 }
 
 void jout_count(json_out *j, uint64_t n)
@@ -130,6 +131,17 @@ void jput_text(json_out *j, const char *key, const char *text)
 {
     jout_key(j, key);
     jout_text(j, text);
+}
+
+void jput_bytes(json_out *j, const char *key, const char *text, size_t size)
+{
+    jout_key(j, key);
+    if (text == NULL) {
+        jout_text(j, NULL);
+        return;
+    }
+    json_begin_value(j);
+    json_string(j->file, text, size);
 }
 
 void jput_count(json_out *j, const char *key, uint64_t n)

@@ -24,6 +24,7 @@ void jout_end(json_out *j);                   /* the document's newline */
 
 /* A key and its value. */
 void jput_text(json_out *j, const char *key, const char *text);
+void jput_bytes(json_out *j, const char *key, const char *text, size_t size); /* a NUL behind, and maybe some within */
 void jput_count(json_out *j, const char *key, uint64_t n);
 void jput_known(json_out *j, const char *key, int64_t n);
 void jput_real(json_out *j, const char *key, double x);

@@ -9,33 +9,49 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What a signal handler may see: the running context, and which signal came. */
 static _Atomic(lb_context *) running;
 static volatile sig_atomic_t signalled;
+static _Atomic int64_t signalled_ms; /* when the first came; 0: none did */
 
-/* The first signal asks the library to end in order; a second one ends the process at once. */
+static int64_t now_ms(void)
+{
+    struct timespec now = { 0 };
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The first signal asks the library to end in order; a second one ends the process at once. timeout(1) and others send one to the
+ * process and one more to its group: what comes right behind the first is no second wish. */
 static void on_signal(int number)
 {
+    enum { SAME_WISH_MS = 250 };
     lb_context *cx = atomic_load(&running);
-    signalled = number;
+    int64_t now = now_ms(), first = 0;
     if (cx == NULL)
         _exit(EXIT_SIGNAL + number);
-    lb_context_cancel(cx);
+    if (atomic_compare_exchange_strong(&signalled_ms, &first, now)) {
+        signalled = number;
+        lb_context_cancel(cx);
+    } else if (now - first >= SAME_WISH_MS) {
+        _exit(EXIT_SIGNAL + number);
+    }
 }
 
 static void catch_signals(void)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART) };
+    static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESTART };
     struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
     (void)sigemptyset(&action.sa_mask);
     (void)sigemptyset(&ignore.sa_mask);
     (void)sigaction(SIGPIPE, &ignore, NULL); /* a closed pipe is a write that fails */
-    if (sigaction(SIGINT, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-        (void)sigaction(SIGINT, &action, NULL);
-    if (sigaction(SIGTERM, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-        (void)sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            (void)sigaction(ending[i], &action, NULL);
 }
 
 static bool is_terminal(int fd)

@@ -66,11 +66,11 @@ static int put_escape(char *out, size_t cap, unsigned code)
     return snprintf(out, cap, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
 }
 
-char *clean_text(const char *text)
+char *clean_bytes(const char *text, size_t size)
 {
-    size_t cap = (strlen(text) + 1) * 4, at = 0; /* an escape has at most four bytes for each one it stands for */
+    size_t cap = (size + 1) * 4, at = 0; /* an escape has at most four bytes for each one it stands for */
     char *out = cli_alloc(cap, 1);
-    for (const unsigned char *p = (const unsigned char *)text; *p != 0;) {
+    for (const unsigned char *p = (const unsigned char *)text, *end = p + size; p < end;) {
         unsigned code;
         size_t n = unseen_length(p, &code);
         if (n == 0)
@@ -80,6 +80,11 @@ char *clean_text(const char *text)
         p += n;
     }
     return out;
+}
+
+char *clean_text(const char *text)
+{
+    return clean_bytes(text, strlen(text));
 }
 
 static void print_prefix(const cli *c)

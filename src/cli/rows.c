@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "json_out.h"
 
@@ -120,13 +121,51 @@ static bool same_file(const struct stat *out, const char *path)
     return stat(path, &in) == 0 && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
 }
 
+/* Is `dir` the folder of a Lance dataset? */
+static bool is_dataset(const char *dir)
+{
+    static const char *const signs[] = { "_versions", "_latest.manifest" };
+    bool found = false;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs && !found; i++) {
+        char *sign = cli_format("%s/%s", dir, signs[i]);
+        found = access(sign, F_OK) == 0;
+        free(sign);
+    }
+    return found;
+}
+
+/* Files that no rows may go over, whatever is read: maps with what stands beside them, and what a Lance dataset consists of, which
+ * lies up to three folders deep. */
+static int refuse_kept(cli *c, const char *file)
+{
+    enum { DATASET_DEPTH = 3 };
+    char *real = realpath(file, NULL);
+    if (real == NULL)
+        return EXIT_DONE;
+    char *slash = strrchr(real, '/');
+    int result = EXIT_DONE;
+    if (strncmp(slash + 1, ".br_map.", 8) == 0)
+        result = report_usage(c, "\"%s\" is the map of its directory; give another name to --output", file);
+    for (int depth = 0; result == EXIT_DONE && depth < DATASET_DEPTH && slash != NULL && slash != real; depth++) {
+        *slash = '\0';
+        if (is_dataset(real))
+            result = report_usage(c, "\"%s\" is a file of a Lance dataset; give another name to --output", file);
+        slash = strrchr(real, '/');
+    }
+    free(real);
+    return result;
+}
+
 /* The rows must not go over one of the files they come from. */
 static int refuse_input(cli *c, lb_table *table, const char *file)
 {
     const char *path = c->args.operands.items[0];
     struct stat out, in;
-    if (stat(file, &out) != 0 || !S_ISREG(out.st_mode) || stat(path, &in) != 0)
+    if (stat(file, &out) != 0 || !S_ISREG(out.st_mode))
         return EXIT_DONE;
+    int result = refuse_kept(c, file);
+    if (result != EXIT_DONE || stat(path, &in) != 0)
+        return result;
     bool clash = same_file(&out, path);
     for (uint64_t i = 0; S_ISDIR(in.st_mode) && !clash && i < lb_table_files(table); i++) {
         lb_entry_info entry = { .struct_size = sizeof entry };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cli_open(cli *c, const char *path, lb_table **out)
+static int info_open(cli *c, const char *path, bool rows_only, lb_table **out)
 {
     lb_error err = LB_ERROR_INIT;
     const char *schema = args_text(c, OPT_SCHEMA, "union");
@@ -18,8 +18,18 @@ int cli_open(cli *c, const char *path, lb_table **out)
         .schema = strcmp(schema, "strict") == 0 ? LB_SCHEMA_STRICT
                   : strcmp(schema, "text") == 0 ? LB_SCHEMA_TEXT
                                                 : LB_SCHEMA_UNION,
+        .rows_only = rows_only,
     };
-    return lb_open(c->cx, path, &options, out, &err) == LB_OK ? EXIT_DONE : report_error(c, &err);
+    lb_status status = lb_open(c->cx, path, &options, out, &err);
+    if (status == LB_NOTFOUND && strcmp(path, "-") == 0)
+        (void)snprintf(err.hint, sizeof err.hint,
+                       "standard input is not read, for rows are found by seeking: name a file");
+    return status == LB_OK ? EXIT_DONE : report_error(c, &err);
+}
+
+int cli_open(cli *c, const char *path, lb_table **out)
+{
+    return info_open(c, path, false, out);
 }
 
 void cli_close(cli *c, lb_table *table)
@@ -35,7 +45,7 @@ static int count_one(cli *c, const char *path, uint64_t *rows)
 {
     lb_error err = LB_ERROR_INIT;
     lb_table *table = NULL;
-    int result = cli_open(c, path, &table);
+    int result = info_open(c, path, true, &table);
     if (result == EXIT_DONE && lb_table_count(table, rows, &err) != LB_OK)
         result = report_error(c, &err);
     cli_close(c, table);
@@ -154,7 +164,7 @@ int verb_schema(cli *c)
     } else {
         (void)printf("%s, %s\n", rows < 0 ? "rows not counted" : plural_text((uint64_t)rows, "row", "rows").s,
                      plural_text((uint64_t)schema.n_children, "column", "columns").s);
-        print_columns(&schema, "  ");
+        print_columns(&schema, "  ", INT64_MAX);
     }
 done:
     if (schema.release != NULL)
@@ -208,9 +218,9 @@ static lb_status stats_json_columns(json_out *j, lb_table *table, const struct A
         jput_bool(j, "nullable", column.nullable);
         jput_known(j, "nulls", column.has_stats ? column.null_count : -1);
         jput_known(j, "nans", column.has_stats ? column.nan_count : -1);
-        jput_text(j, "min", column.has_stats ? column.min : NULL);
+        jput_bytes(j, "min", column.has_stats ? column.min : NULL, column.min_size);
         jput_bool(j, "min_exact", column.has_stats && column.min_exact);
-        jput_text(j, "max", column.has_stats ? column.max : NULL);
+        jput_bytes(j, "max", column.has_stats ? column.max : NULL, column.max_size);
         jput_bool(j, "max_exact", column.has_stats && column.max_exact);
         if (i < (uint64_t)schema->n_children)
             json_conflict(j, schema->children[i]);
@@ -243,7 +253,7 @@ static lb_status stats_people_files(lb_table *table, lb_error *err)
         if (status != LB_OK)
             break;
         grid_add(g, file.path);
-        grid_add(g, file.error != NULL ? "unreadable" : file.format == NULL ? "-" : file.format);
+        grid_add(g, file.error != NULL && file.rows == 0 ? "unreadable" : file.format == NULL ? "-" : file.format);
         grid_add(g, number_text(file.bytes).s);
         grid_add(g, file.rows > (uint64_t)INT64_MAX ? "-" : number_text(file.rows).s);
         grid_add(g, number_text(file.blocks).s);
@@ -256,11 +266,14 @@ static lb_status stats_people_files(lb_table *table, lb_error *err)
 }
 
 /* A bound; `~` before it where it is not exact, `-` where it is not known. */
-static void grid_add_bound(grid *g, bool known, const char *bound, bool exact)
+static void grid_add_bound(grid *g, bool known, const char *bound, size_t size, bool exact)
 {
-    char *text = cli_format("%s%s", known && bound != NULL && !exact ? "~" : "", known && bound != NULL ? bound : "-");
+    known = known && bound != NULL;
+    char *clean = clean_bytes(known ? bound : "-", known ? size : 1);
+    char *text = cli_format("%s%s", known && !exact ? "~" : "", clean);
     grid_add(g, text);
     free(text);
+    free(clean);
 }
 
 static lb_status stats_people_columns(lb_table *table, const struct ArrowSchema *schema, lb_error *err)
@@ -275,8 +288,8 @@ static lb_status stats_people_columns(lb_table *table, const struct ArrowSchema 
         grid_add(g, column.name);
         grid_add(g, column.type);
         grid_add(g, !column.has_stats || column.null_count < 0 ? "-" : number_text((uint64_t)column.null_count).s);
-        grid_add_bound(g, column.has_stats, column.min, column.min_exact);
-        grid_add_bound(g, column.has_stats, column.max, column.max_exact);
+        grid_add_bound(g, column.has_stats, column.min, column.min_size, column.min_exact);
+        grid_add_bound(g, column.has_stats, column.max, column.max_size, column.max_exact);
     }
     if (status == LB_OK) {
         grid_print(g, "");

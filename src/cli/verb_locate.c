@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct locate_rows {
     size_t count;
@@ -132,6 +134,29 @@ static void print_people(const locate_rows *rows)
     grid_free(g);
 }
 
+/* No map stands in `path`. If one above it tells of what lies there, that is the one to ask. */
+static void hint_map_above(const char *path, lb_error *err)
+{
+    struct stat st;
+    char *real = realpath(path, NULL), *dir = real == NULL ? NULL : cli_format("%s", real), *slash;
+    bool folder = real != NULL && stat(real, &st) == 0 && S_ISDIR(st.st_mode), found = false;
+    while (dir != NULL && !found && (slash = strrchr(dir, '/')) != NULL) {
+        *slash = '\0';
+        char *map = cli_format("%s/.br_map.bazan", dir);
+        found = access(map, F_OK) == 0;
+        free(map);
+    }
+    if (found && folder)
+        (void)snprintf(err->hint, sizeof err->hint, "the map above it, in %.200s, tells of its rows", dir);
+    else if (found)
+        (void)snprintf(err->hint, sizeof err->hint, "a file is named by: lakebed locate %.100s --file %.100s", dir,
+                       real + strlen(dir) + 1);
+    else if (!folder)
+        (void)snprintf(err->hint, sizeof err->hint, "name a mapped directory, and the file by --file");
+    free(dir);
+    free(real);
+}
+
 int verb_locate(cli *c)
 {
     const char *dir = c->args.operands.items[0];
@@ -143,8 +168,10 @@ int verb_locate(cli *c)
         goto done;
     lb_status status = lb_map_open(c->cx, dir, &map, &err);
     if (status != LB_OK) {
-        if (status == LB_NOTFOUND && err.hint[0] == '\0')
-            (void)snprintf(err.hint, sizeof err.hint, "make it: lakebed map %.200s", dir);
+        if (access(dir, F_OK) != 0)
+            err.hint[0] = '\0';
+        else if (status == LB_NOTFOUND || status == LB_IO)
+            hint_map_above(dir, &err);
         result = report_error(c, &err);
         goto done;
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOW_ROWS = 10, SHOW_FORMATS = 32 };
+enum { SHOW_ROWS = 10, SHOW_FORMATS = 32, SHOW_COLUMNS = 40 };
 
 /* Why a map does not serve a file, and what helps. %s is the command that builds a map of the directory. */
 static const struct {
@@ -115,7 +115,9 @@ typedef struct lake_sum {
 
 static void sum_file(lake_sum *sum, const lb_entry_info *file, const char *use)
 {
-    const char *name = file->error != NULL ? "unreadable" : file->format == NULL ? "unknown" : file->format;
+    const char *name = file->error != NULL && file->rows == 0 ? "unreadable"
+                       : file->format == NULL                 ? "unknown"
+                                                              : file->format;
     size_t i = 0;
     while (i < sum->formats && strcmp(sum->format[i].name, name) != 0)
         i++;
@@ -179,11 +181,11 @@ static lb_status show_lake(lb_table *table, const char *path, uint64_t columns, 
     return LB_OK;
 }
 
-/* Names of the columns that can be read, for a slice; free the list's items. */
+/* Names of the columns that are shown and can be read, for a slice; free the list's items. */
 static cli_list readable_columns(const struct ArrowSchema *schema)
 {
     cli_list names = { 0 };
-    for (int64_t i = 0; i < schema->n_children; i++) {
+    for (int64_t i = 0; i < schema->n_children && i < SHOW_COLUMNS; i++) {
         char *conflict = column_conflict(schema->children[i]);
         if (conflict == NULL)
             list_add(&names, schema->children[i]->name);
@@ -212,14 +214,15 @@ static int print_rows(cli *c, lb_table *table, const char *const *columns)
 static int show_rows(cli *c, lb_table *table, const struct ArrowSchema *schema)
 {
     uint64_t conflicts = count_conflicts(schema);
-    if (conflicts == 0)
+    if (conflicts == 0 && schema->n_children <= SHOW_COLUMNS)
         return print_rows(c, table, NULL);
     cli_list names = readable_columns(schema);
     int result = EXIT_DONE;
     if (names.count == 0) {
         (void)puts("no rows are shown: every column is in conflict");
     } else {
-        (void)printf("rows, without %s in conflict:\n", plural_text(conflicts, "column", "columns").s);
+        if (conflicts != 0)
+            (void)printf("rows, without %s in conflict:\n", plural_text(conflicts, "column", "columns").s);
         result = print_rows(c, table, names.items);
     }
     free(names.items);
@@ -264,6 +267,20 @@ static void print_next(const cli *c, const char *path, int64_t rows, bool confli
     free(word);
 }
 
+/* A screen has no room for thousands of columns: the first are shown, and where the others are. */
+static void print_more_columns(const cli *c, const char *path, int64_t columns)
+{
+    if (columns <= SHOW_COLUMNS)
+        return;
+    char *word = path_word(path), *clean = clean_text(word);
+    (void)printf("  … and %s columns more: lakebed schema %s", number_text((uint64_t)(columns - SHOW_COLUMNS)).s,
+                 clean);
+    print_same_options(c, false);
+    (void)fputc('\n', stdout);
+    free(clean);
+    free(word);
+}
+
 int verb_show(cli *c)
 {
     const char *path = c->args.operands.items[0];
@@ -285,7 +302,8 @@ int verb_show(cli *c)
     }
     if (schema.n_children != 0) {
         (void)fputc('\n', stdout);
-        print_columns(&schema, "  ");
+        print_columns(&schema, "  ", SHOW_COLUMNS);
+        print_more_columns(c, path, schema.n_children);
         (void)fputc('\n', stdout);
         result = show_rows(c, table, &schema);
     }

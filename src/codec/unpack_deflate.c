@@ -3,14 +3,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/unpack.h"
+#include "codec/unpack_deflate.h"
 
 struct lb_unpacker {
     lb_inflate *inflate;
-    uint64_t came;   /* bytes of output since it began, or since the restart point */
-    unsigned before; /* bytes before the restart point that matches may reach */
+    lb_deflate_place place;
     bool ended;
 };
+
+lb_status lb_unpack_inflate(lb_inflate *z, lb_unpack_io *io, lb_deflate_place *place, lb_inflate_stop *why,
+                            lb_unpack_point *point, lb_error *err)
+{
+    const uint64_t reach = LB_MIN(place->came + place->before, (uint64_t)LB_INFLATE_WINDOW);
+    const size_t kept = (size_t)(io->out - io->history);
+    lb_inflate_io run = { .in = io->in,
+                          .in_end = io->in_end,
+                          .out = io->out,
+                          .out_end = io->out_end,
+                          .history = io->out - LB_MIN((uint64_t)kept, reach),
+                          .in_at = io->in_at,
+                          .in_last = io->in_last,
+                          .stop_at_blocks = io->stop_at_borders };
+    const lb_status status = lb_inflate_run(z, &run, why, err);
+
+    place->came += (size_t)(run.out - io->out);
+    io->in = run.in;
+    io->in_at = run.in_at;
+    io->out = run.out;
+    if (status == LB_OK && *why == LB_INFLATE_BLOCK) {
+        lb_inflate_place(z, &run, &point->byte, &point->bit);
+        point->window = (unsigned)LB_MIN(place->came + place->before, (uint64_t)LB_INFLATE_WINDOW);
+    }
+    return status;
+}
 
 static lb_unpacker *deflate_open(lb_unpack_memory *memory)
 {
@@ -36,8 +61,7 @@ static void deflate_close(lb_unpacker *u)
 static lb_status deflate_begin(lb_unpacker *u, const lb_unpack_point *point, lb_error *err)
 {
     (void)err;
-    u->came = 0;
-    u->before = point == NULL ? 0 : point->window;
+    u->place = (lb_deflate_place){ .before = point == NULL ? 0 : point->window };
     u->ended = false;
     lb_inflate_begin(u->inflate, point == NULL ? 0 : point->bit);
     return LB_OK;
@@ -50,36 +74,16 @@ static lb_status deflate_run(lb_unpacker *u, lb_unpack_io *io, lb_unpack_stop *s
                                               [LB_INFLATE_ROOM] = LB_UNPACK_ROOM,
                                               [LB_INFLATE_BLOCK] = LB_UNPACK_BORDER,
                                               [LB_INFLATE_END] = LB_UNPACK_END };
-    uint64_t reach = LB_MIN(u->came + u->before, (uint64_t)LB_INFLATE_WINDOW);
-    size_t kept = (size_t)(io->out - io->history);
-    lb_inflate_io z = { .in = io->in,
-                        .in_end = io->in_end,
-                        .out = io->out,
-                        .out_end = io->out_end,
-                        .history = io->out - LB_MIN((uint64_t)kept, reach),
-                        .in_at = io->in_at,
-                        .in_last = io->in_last,
-                        .stop_at_blocks = io->stop_at_borders };
     lb_inflate_stop why = LB_INFLATE_END;
 
     *stop = LB_UNPACK_END;
     if (u->ended)
         return LB_OK;
-    lb_status status = lb_inflate_run(u->inflate, &z, &why, err);
-    u->came += (size_t)(z.out - io->out);
-    io->in = z.in;
-    io->in_at = z.in_at;
-    io->out = z.out;
-    if (status != LB_OK)
-        return status;
+    LB_TRY(lb_unpack_inflate(u->inflate, io, &u->place, &why, point, err));
     *stop = stop_of[why];
     u->ended = why == LB_INFLATE_END;
     if (why == LB_INFLATE_END)
         lb_inflate_note(u->inflate, NULL);
-    if (why == LB_INFLATE_BLOCK) {
-        lb_inflate_place(u->inflate, &z, &point->byte, &point->bit);
-        point->window = (unsigned)LB_MIN(u->came + u->before, (uint64_t)LB_INFLATE_WINDOW);
-    }
     return LB_OK;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/unpack.h"
+#include "codec/unpack_deflate.h"
 
 enum { GZIP_TEXT = 1, GZIP_HEADER_CHECK = 2, GZIP_EXTRA = 4, GZIP_NAME = 8, GZIP_COMMENT = 16 };
 
@@ -28,10 +28,9 @@ struct lb_unpacker {
     lb_inflate *inflate;
     gzip_state state;
     unsigned flags, skip;
-    bool first;      /* no member was read yet */
-    bool whole;      /* the member was read from its first byte: its checksum can be held against what came */
-    uint64_t came;   /* bytes of the member, or since the restart point */
-    unsigned before; /* bytes before the restart point that matches may reach */
+    bool first;             /* no member was read yet */
+    bool whole;             /* the member was read from its first byte: its checksum can be held against what came */
+    lb_deflate_place place; /* in the member */
     uint32_t crc;
 };
 
@@ -65,8 +64,7 @@ static lb_status gzip_begin(lb_unpacker *u, const lb_unpack_point *point, lb_err
     /* Nothing before it is needed: a member begins there. */
     u->whole = point != NULL && point->window == 0;
     u->crc = 0;
-    u->came = 0;
-    u->before = point == NULL ? 0 : point->window;
+    u->place = (lb_deflate_place){ .before = point == NULL ? 0 : point->window };
     u->state = point == NULL ? GZIP_MEMBER : GZIP_BODY;
     lb_inflate_begin(u->inflate, point == NULL ? 0 : point->bit);
     return LB_OK;
@@ -192,36 +190,18 @@ static bool gzip_header_part(lb_unpacker *u, lb_unpack_io *io)
 static lb_status gzip_body(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpack_stop *stop, lb_unpack_point *point,
                            lb_error *err)
 {
-    uint64_t reach = LB_MIN(u->came + u->before, (uint64_t)LB_INFLATE_WINDOW);
-    size_t kept = (size_t)(io->out - io->history);
-    lb_inflate_io z = { .in = io->in,
-                        .in_end = io->in_end,
-                        .out = io->out,
-                        .out_end = io->out_end,
-                        .history = io->out - LB_MIN((uint64_t)kept, reach),
-                        .in_at = io->in_at,
-                        .in_last = io->in_last,
-                        .stop_at_blocks = io->stop_at_borders };
+    const uint8_t *out = io->out;
     lb_inflate_stop why;
-    lb_status status = lb_inflate_run(u->inflate, &z, &why, err);
-    size_t n = (size_t)(z.out - io->out);
+    const lb_status status = lb_unpack_inflate(u->inflate, io, &u->place, &why, point, err);
 
     if (u->whole)
-        u->crc = libdeflate_crc32(u->crc, io->out, n);
-    u->came += n;
-    io->in = z.in;
-    io->in_at = z.in_at;
-    io->out = z.out;
+        u->crc = libdeflate_crc32(u->crc, out, (size_t)(io->out - out));
     if (status != LB_OK)
         return status;
     *wait = why != LB_INFLATE_END;
     *stop = why == LB_INFLATE_INPUT ? LB_UNPACK_INPUT : why == LB_INFLATE_ROOM ? LB_UNPACK_ROOM : LB_UNPACK_BORDER;
     if (why == LB_INFLATE_END)
         u->state = GZIP_ENDS;
-    if (why == LB_INFLATE_BLOCK) {
-        lb_inflate_place(u->inflate, &z, &point->byte, &point->bit);
-        point->window = (unsigned)LB_MIN(u->came + u->before, (uint64_t)LB_INFLATE_WINDOW);
-    }
     return LB_OK;
 }
 
@@ -238,7 +218,7 @@ static lb_status gzip_ends(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
         return io->in_last ? gzip_fail(io, "the file ends before the checksum of its last member", err) : LB_OK;
     if (u->whole && gzip_u32(io->in) != u->crc)
         return gzip_fail(io, "the checksum does not hold for what was compressed", err);
-    if (u->whole && gzip_u32(io->in + 4) != (uint32_t)u->came)
+    if (u->whole && gzip_u32(io->in + 4) != (uint32_t)u->place.came)
         return gzip_fail(io, "the size does not hold for what was compressed", err);
     gzip_take(io, GZIP_TRAILER);
     lb_inflate_note(u->inflate, NULL);
@@ -250,8 +230,7 @@ static lb_status gzip_ends(lb_unpacker *u, lb_unpack_io *io, bool *wait, lb_unpa
 static bool gzip_body_begins(lb_unpacker *u, const lb_unpack_io *io, lb_unpack_point *point)
 {
     lb_inflate_begin(u->inflate, 0);
-    u->came = 0;
-    u->before = 0;
+    u->place = (lb_deflate_place){ .came = 0 };
     u->crc = 0;
     u->whole = true;
     u->state = GZIP_BODY;

@@ -203,6 +203,24 @@ static lb_status gather_values(gather *g, const struct ArrowSchemaView *type, lb
     return gather_fixed(g, gather_width(type), err);
 }
 
+/* Views of all chunks; what the type says is looked up for the first alone: flat ones hold nothing of their own. */
+static lb_status gather_open(gather *g, const struct ArrowSchema *type, const struct ArrowArray *const *chunks,
+                             size_t n_chunks, size_t width, lb_error *err)
+{
+    struct ArrowArrayView blank;
+    struct ArrowError why = { "" };
+
+    ArrowArrayViewInitFromType(&blank, NANOARROW_TYPE_UNINITIALIZED);
+    LB_TRY(gather_arrow(ArrowArrayViewInitFromSchema(&blank, type, &why), err));
+    while (g->n_views < n_chunks) {
+        size_t i = g->n_views++;
+        g->views[i] = blank;
+        LB_TRY(gather_arrow(ArrowArrayViewSetArray(&g->views[i], chunks[i], &why), err));
+        gather_chunk_of(&g->views[i], width, &g->chunks[i]);
+    }
+    return LB_OK;
+}
+
 static lb_status gather_flat(const struct ArrowSchema *type, const struct ArrowSchemaView *kind,
                              const struct ArrowArray *const *chunks, size_t n_chunks, gather *g, lb_error *err)
 {
@@ -213,12 +231,8 @@ static lb_status gather_flat(const struct ArrowSchema *type, const struct ArrowS
     g->chunks = calloc(n_chunks + 1, sizeof *g->chunks);
     if (g->views == NULL || g->chunks == NULL)
         status = lb_fail_nomem(err);
-    while (status == LB_OK && g->n_views < n_chunks) {
-        size_t i = g->n_views++;
-        status = lb_view_open(type, chunks[i], &g->views[i], err);
-        if (status == LB_OK)
-            gather_chunk_of(&g->views[i], gather_width(kind), &g->chunks[i]);
-    }
+    if (status == LB_OK)
+        status = gather_open(g, type, chunks, n_chunks, gather_width(kind), err);
     if (status == LB_OK) {
         status = gather_arrow(ArrowArrayInitFromSchema(g->out, type, &why), err);
         if (status != LB_OK)
@@ -228,8 +242,6 @@ static lb_status gather_flat(const struct ArrowSchema *type, const struct ArrowS
         status = gather_values(g, kind, err);
     if (status == LB_OK)
         status = gather_arrow(ArrowArrayFinishBuilding(g->out, NANOARROW_VALIDATION_LEVEL_MINIMAL, &why), err);
-    for (size_t i = 0; i < g->n_views; i++)
-        ArrowArrayViewReset(&g->views[i]);
     free(g->views);
     free(g->chunks);
     if (status != LB_OK && g->out->release != NULL)

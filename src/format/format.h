@@ -43,7 +43,7 @@ typedef struct lb_survey_options {
 
 typedef struct lb_wanted {
     uint64_t column;              /* index in the file's schema */
-    const struct ArrowSchema *as; /* read as this type; NULL: its own. Only for formats with `reads_as` */
+    const struct ArrowSchema *as; /* read as this type; NULL: its own. Only where `reads_as` says so */
 } lb_wanted;
 
 typedef struct lb_range {
@@ -67,7 +67,6 @@ struct lb_format {
     const char *const *options;    /* read options it takes, ended by NULL */
     bool text;                     /* typed by looking at values; records have bytes of their own (raw) */
     bool binary;                   /* … which follow one another without line ends */
-    bool reads_as;                 /* scan reads a column as any type its text can be */
     bool reads_all;                /* survey gives every byte to the tap */
     const void *arg;               /* the handler's own: several formats may share functions */
 
@@ -89,6 +88,9 @@ struct lb_format {
      * NULL: the format cannot. */
     lb_status (*extend)(lb_reader *reader, const lb_survey_options *options, lb_arena *arena, lb_entry *out, bool *done,
                         lb_error *err);
+
+    /* Does scan read a column as this type where its text can be that (lb_wanted.as)? NULL: never, it gives each its own type. */
+    bool (*reads_as)(const struct ArrowSchema *type);
 
     /* Rows as a pull stream of batches with the wanted columns; the reader was opened with a known entry that has a schema.
      * Batches end at lb_blocks_border. Rows past the end are left out. Errors while pulling come from the stream; STALE where a block does not begin as the

@@ -113,7 +113,7 @@ static lb_status encoding_unknown(const char *name, lb_error *err)
     char shown[ENCODING_MAX];
     lb_copy_text(shown, sizeof shown, name, strlen(name));
     lb_fail(err, LB_USAGE, LB_NOWHERE, "no encoding is called \"%s\"", shown);
-    lb_fail_hint(err, "`iconv -l` lists the names; common ones: UTF-16, ISO-8859-1, WINDOWS-1252, SHIFT_JIS, GB18030");
+    lb_fail_hint(err, "`iconv -l` lists the names; common ones: UTF-16, ISO-8859-1, WINDOWS-1252, CP932, GB18030");
     return LB_USAGE;
 }
 

@@ -373,6 +373,11 @@ bool lb_saver_write(void *saver, const void *bytes, size_t size)
     return s->error.code == LB_OK && save_packed(s, done, nomem);
 }
 
+const lb_error *lb_saver_error(const lb_saver *saver)
+{
+    return saver->error.code != LB_OK ? &saver->error : NULL;
+}
+
 static bool save_end_packing(lb_saver *s)
 {
     bool nomem;

@@ -10,6 +10,9 @@
  * `path` before is kept under that name, in the same directory. */
 lb_status lb_saver_open_as(lb_context *cx, const char *path, const char *keep_as, lb_saver **out, lb_error *err);
 
+/* Why the first lb_saver_write that failed did; NULL: none failed. */
+const lb_error *lb_saver_error(const lb_saver *saver);
+
 /* Make renames in an open directory last; `path` is for the message. Errors: IO. */
 lb_status lb_sync_dir(int fd, const char *path, lb_error *err);
 

@@ -52,12 +52,12 @@ static lb_unpacked_cursor *unpacked_oldest(lb_unpacked_store *s, bool made)
 /* The cursor to begin anew with: one more, while those that are idle take little of the memory limit; NULL: all are busy. */
 static lb_unpacked_cursor *unpacked_other(lb_unpacked_store *s)
 {
-    lb_unpacked_cursor *made = unpacked_oldest(s, true), *new = unpacked_oldest(s, false);
+    lb_unpacked_cursor *made = unpacked_oldest(s, true), *one_more = unpacked_oldest(s, false);
     uint64_t idle = 0;
 
     for (size_t i = 0; i < s->n_cursors; i++)
         idle += !s->cursors[i].busy && s->cursors[i].unpacker != NULL ? s->cursor_bytes : 0;
-    return made == NULL || (new != NULL &&idle <= s->cx->budget.limit / UNPACKED_IDLE_PART) ? new : made;
+    return made == NULL || (one_more != NULL && idle <= s->cx->budget.limit / UNPACKED_IDLE_PART) ? one_more : made;
 }
 
 /* What one read does. */
@@ -166,7 +166,8 @@ static void unpacked_failed(lb_unpacked_store *s, const lb_unpacked_cursor *c, c
 static lb_status unpacked_step(lb_unpacked_store *s, unpacked_read *r, bool *done, lb_error *err)
 {
     pthread_mutex_lock(&s->lock);
-    for (size_t n = 1; n != 0 && r->got < r->size; r->got += n)
+    unpacked_plan(s, r);
+    for (size_t n = 1; r->straight == 0 && n != 0 && r->got < r->size; r->got += n)
         n = lb_unpacked_at_hand(s, r->offset + r->got, r->out + r->got, r->size - r->got);
     *done = r->got == r->size;
     /* Where the size is known, several read at several places. */

@@ -551,7 +551,8 @@ static uint64_t text_seek(lb_text *t, const text_piece *piece, uint64_t wanted)
 
 void lb_text_keep(const lb_text *t, uint64_t position)
 {
-    if (t->store->keep == NULL || t->encoding != NULL || position < t->at || position - t->at >= t->size)
+    if (t->store->keep == NULL || t->store->size != LB_SIZE_UNKNOWN || t->encoding != NULL || position < t->at ||
+        position - t->at >= t->size)
         return;
     const size_t from = (size_t)(position - t->at);
     t->store->keep(t->store, t->opened_at + position, t->data + from, t->size - from, false);

@@ -60,7 +60,7 @@ void lb_text_close(lb_text *t);
  * CANCELLED. */
 lb_status lb_text_more(lb_text *t, size_t used, lb_error *err);
 
-/* Let the store keep what the window has from a position on: others will read it. */
+/* Let a store that is decompressed from one end to the other keep what the window has from a position on: others will read it. */
 void lb_text_keep(const lb_text *t, uint64_t position);
 
 /* Offset in the store of a position inside the window (or at its end). Cheapest where positions are asked for in

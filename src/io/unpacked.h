@@ -18,8 +18,8 @@ typedef struct lb_unpacked_point {
 } lb_unpacked_point;
 
 /* Open a view of `packed`, which must outlive it. Its times are those of the file, its size that of the file too where lb_store_stat is
- * asked. Memory: 1.4 MiB for each thread that reads, against the budget. Errors: NOMEM. Reading gives CORRUPT and
- * UNSUPPORTED with places in the file as well. */
+ * asked. Memory: 1.4 MiB for each thread that reads, and what waits for the tap or is kept (lb_store.keep), against the budget.
+ * Errors: NOMEM. Reading gives CORRUPT and UNSUPPORTED with places in the file as well. */
 lb_status lb_store_open_unpacked(lb_context *cx, lb_store *packed, const lb_container *container, lb_store **out,
                                  lb_error *err);
 

@@ -313,8 +313,8 @@ static lb_status cursor_straight(lb_unpacked_store *s, lb_unpacked_cursor *c, ui
             LB_TRY(cursor_border(s, c, &point, err));
         if (stop == LB_UNPACK_ROOM || (c->ended && c->at != until))
             return cursor_other_size(s, io.in_at, err);
-        /* At a border within a frame its checksum is yet to come, though all its bytes came. */
-        if (c->ended || (stop == LB_UNPACK_BORDER && c->at_point && c->at == until))
+        /* Behind the last byte come a checksum and, of gzip, blocks of no bytes. */
+        if (c->ended || (c->at_point && c->at == until))
             return LB_OK;
         if (stop == LB_UNPACK_INPUT)
             LB_TRY(cursor_fill(s, c, err));

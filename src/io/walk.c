@@ -205,6 +205,19 @@ static lb_status part_folder(walk_part *p, const char *name, lb_str rel_path, lb
     return status;
 }
 
+/* Links are not followed; those that would add something are counted. */
+static void part_link(walk_part *p, const char *name, lb_str rel_path)
+{
+    struct stat st;
+    bool is_dir = fstatat(p->fd, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+    if (is_dir ? name[0] == '.' && !(p->w->options != NULL && p->w->options->hidden)
+               : !walk_wants(p->w, rel_path, false))
+        return;
+    (void)pthread_mutex_lock(&p->w->lock);
+    p->w->out->links++;
+    (void)pthread_mutex_unlock(&p->w->lock);
+}
+
 /* `type`: what the folder's listing said. A file's name was asked for already where that said it is one. */
 static lb_status part_look(walk_part *p, const char *name, unsigned char type, lb_str rel_path, lb_error *err)
 {
@@ -213,6 +226,8 @@ static lb_status part_look(walk_part *p, const char *name, unsigned char type, l
         return walk_is_gone(errno) ? LB_OK : walk_fail(p->w, errno, rel_path, "stat", err);
     if (S_ISDIR(st.st_mode))
         return part_folder(p, name, rel_path, err);
+    if (S_ISLNK(st.st_mode))
+        part_link(p, name, rel_path);
     if (!S_ISREG(st.st_mode) || (type == DT_UNKNOWN && !walk_wants(p->w, rel_path, false)))
         return LB_OK;
     lb_walk_file file = { .rel_path = { NULL, rel_path.size },
@@ -230,13 +245,17 @@ static lb_status part_entry(walk_part *p, const struct dirent *entry, lb_error *
     lb_str rel_path;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return LB_OK;
-    if (type != DT_UNKNOWN && type != DT_REG && type != DT_DIR)
+    if (type != DT_UNKNOWN && type != DT_REG && type != DT_DIR && type != DT_LNK)
         return LB_OK;
     if (++p->seen % WALK_ASK_EVERY == 0)
         LB_TRY(lb_check_cancel(p->w->cx, err));
     LB_TRY(part_path(p, name, &rel_path, err));
     if (type == DT_DIR)
         return part_folder(p, name, rel_path, err);
+    if (type == DT_LNK) {
+        part_link(p, name, rel_path);
+        return LB_OK;
+    }
     if (type == DT_UNKNOWN)
         return part_look(p, name, type, rel_path, err);
     if (!walk_wants(p->w, rel_path, false)) /* asked first: looking up its size costs more */

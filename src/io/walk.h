@@ -21,6 +21,7 @@ typedef struct lb_file_list {
     lb_arena names; /* strings of the files */
     char *room;     /* in the arena's piece that is filled now, and how much is left of it */
     size_t room_left;
+    size_t links; /* symbolic links that were skipped: to folders, or of names that are wanted */
 } lb_file_list;
 
 void lb_file_list_init(lb_file_list *list, lb_budget *budget);

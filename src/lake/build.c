@@ -151,10 +151,27 @@ static void build_settle(build *b)
     b->found.count = n;
 }
 
+/* A folder that cannot be read ends a build: a map without its files would be one of another lake, unless that is wanted. */
+static lb_status build_find(build *b, lb_error *err)
+{
+    lb_status status = lb_discover(b->cx, b->dir, &b->options->discover, &b->found, err);
+    size_t n = strlen(b->dir);
+
+    while (n > 0 && b->dir[n - 1] == '/')
+        n--;
+    if (status == LB_IO && b->inspect.for_map && err != NULL && strncmp(err->path, b->dir, n) == 0 &&
+        err->path[n] == '/' && err->hint[0] == '\0')
+        lb_fail_hint(err, "to map the rest: --exclude '%s'", err->path + n + 1);
+    return status;
+}
+
 static lb_status build_discover(build *b, lb_error *err)
 {
-    LB_TRY(lb_discover(b->cx, b->dir, &b->options->discover, &b->found, err));
+    LB_TRY(build_find(b, err));
     LB_TRY(lb_spool_init(&b->spool, &b->cx->budget, b->found.count, err));
+    if (b->found.links != 0)
+        lb_note(b->cx, "%s: %zu symbolic link%s not followed; what %s to is left out", b->dir, b->found.links,
+                b->found.links == 1 ? " is" : "s are", b->found.links == 1 ? "it points" : "they point");
     for (size_t i = 0; i < b->found.count; i++)
         b->total_bytes += b->found.files[i].size;
     if (b->inspect.for_map)
@@ -242,7 +259,7 @@ static lb_status build_write(build *b, build_bytes *to, lb_error *err)
 }
 
 lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_options *options,
-                               const lb_read_options *over, lb_map **out, lb_error *err)
+                               const lb_read_options *over, bool rows_only, lb_map **out, lb_error *err)
 {
     build_bytes made = { .why = LB_ERROR_INIT };
     build b;
@@ -251,6 +268,9 @@ lb_status lb_map_build_unsaved(lb_context *cx, const char *dir, const lb_map_opt
     lb_buf_init(&made.bytes, &cx->budget);
     lb_status status = build_start(&b, cx, dir, options, false, err);
     b.over = over;
+    b.inspect.rows_only = rows_only;
+    if (rows_only)
+        b.inspect.stats = LB_STATS_OFF;
     if (status == LB_OK)
         status = build_discover(&b, err);
     if (status == LB_OK)

@@ -138,7 +138,9 @@ static const handlers_magic *handlers_find_magic(const lb_peek *peek)
         size_t head = magics[i].head_size, tail = magics[i].tail_size;
         if (peek->head_size < head + tail || memcmp(peek->head, magics[i].head, head) != 0)
             continue;
-        if (tail != 0 && memcmp(peek->tail + peek->tail_size - tail, magics[i].tail, tail) != 0)
+        /* Of what is compressed the end is not looked at: then nothing is certain that has to end so. */
+        if (tail != 0 &&
+            (peek->tail_size < tail || memcmp(peek->tail + peek->tail_size - tail, magics[i].tail, tail) != 0))
             continue;
         if (magics[i].head[0] == 'B' && (peek->head_size < 10 || memcmp(peek->head + 4, "1AY&SY", 6) != 0))
             continue;
@@ -286,22 +288,24 @@ lb_status lb_handler_check_options(const lb_format *format, const lb_read_option
 {
     static const struct {
         unsigned structural, value;
-        const char *name;
+        const char *name, *other; /* other: another word for some of its values */
     } known[] = {
-        { LB_OPT_DELIMITER, 0, "delimiter" },   { LB_OPT_QUOTE, 0, "quote" },
-        { LB_OPT_ESCAPE, 0, "escape" },         { LB_OPT_HEADER, 0, "header" },
-        { LB_OPT_ENCODING, 0, "encoding" },     { LB_OPT_RAGGED, 0, "ragged" },
-        { LB_OPT_SHEET, 0, "sheet" },           { 0, LB_VAL_TYPES, "types" },
-        { 0, LB_VAL_DECIMAL, "decimal" },       { 0, LB_VAL_NULL, "null" },
-        { 0, LB_VAL_COLUMN, "column" },         { 0, LB_VAL_NAMES, "names" },
-        { LB_OPT_HEADER_ROW, 0, "header-row" },
+        { LB_OPT_DELIMITER, 0, "delimiter", NULL },   { LB_OPT_QUOTE, 0, "quote", NULL },
+        { LB_OPT_ESCAPE, 0, "escape", NULL },         { LB_OPT_HEADER, 0, "header", "no-header" },
+        { LB_OPT_ENCODING, 0, "encoding", NULL },     { LB_OPT_RAGGED, 0, "ragged", NULL },
+        { LB_OPT_SHEET, 0, "sheet", NULL },           { 0, LB_VAL_TYPES, "types", "all-text" },
+        { 0, LB_VAL_DECIMAL, "decimal", NULL },       { 0, LB_VAL_NULL, "null", NULL },
+        { 0, LB_VAL_COLUMN, "column", NULL },         { 0, LB_VAL_NAMES, "names", NULL },
+        { LB_OPT_HEADER_ROW, 0, "header-row", NULL },
     };
 
     for (size_t i = 0; o != NULL && i < LB_COUNT_OF(known); i++) {
         bool given = (o->set & known[i].structural) != 0 || (o->value_set & known[i].value) != 0;
         if (!given || handlers_takes(format, known[i].name))
             continue;
-        lb_fail(err, LB_USAGE, LB_NOWHERE, "files read as %s take no --%s", format->name, known[i].name);
+        bool both = known[i].other != NULL;
+        lb_fail(err, LB_USAGE, LB_NOWHERE, "files read as %s take no --%s%s%s", format->name, known[i].name,
+                both ? ", --" : "", both ? known[i].other : "");
         lb_fail_hint(err, "`lakebed formats` lists the options of each format");
         return LB_USAGE;
     }

@@ -239,7 +239,7 @@ static lb_status add_entry(lake_tables *l, const lb_map *map, uint64_t index, lb
     lb_entry entry;
     bool taken = false;
     LB_TRY(lb_map_view(map, index, &l->arena, &entry, err));
-    if (entry.error.size != 0) {
+    if (!lb_entry_has_rows(&entry)) {
         lb_note(l->cx, "%.*s is no table: it could not be read", (int)LB_MIN(entry.rel_path.size, 300u),
                 entry.rel_path.at);
         return LB_OK;
@@ -274,7 +274,7 @@ static lb_status load_map(lb_context *cx, const char *dir, lb_map **map, lb_erro
     if (status != LB_NOTFOUND)
         return status;
     lb_error_clear(err);
-    return lb_map_build_unsaved(cx, dir, &options, NULL, map, err);
+    return lb_map_build_unsaved(cx, dir, &options, NULL, false, map, err);
 }
 
 lb_status lb_catalog_add_lake(lb_catalog *catalog, lb_context *cx, const char *dir, const char *default_db,

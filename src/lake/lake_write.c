@@ -43,6 +43,12 @@ static lb_status save_to(lb_context *cx, const char *path, const char *old, cons
     lb_status status = lb_lake_write_map(how, entries, lb_saver_write, saver, err);
     if (status == LB_OK)
         return lb_saver_commit(saver, err);
+    const lb_error *why = lb_saver_error(saver);
+    if (why != NULL) { /* the writer of the map knows only that its bytes were refused */
+        status = why->code;
+        if (err != NULL)
+            *err = *why;
+    }
     lb_saver_discard(saver);
     return status;
 }

@@ -237,14 +237,15 @@ static lb_status type_text(lb_map_names *n, const struct ArrowSchema *field, con
     return status;
 }
 
-static lb_status bound_text(lb_map_names *n, const lb_colstat *stat, bool max, const char **out, lb_error *err)
+static lb_status bound_text(lb_map_names *n, const lb_colstat *stat, bool max, const char **out, size_t *size,
+                            lb_error *err)
 {
     lb_buf text;
     lb_buf_init(&text, NULL);
     bool known;
     lb_status status = lb_print_bound(stat, max, &text, &known, err);
     if (status == LB_OK && known)
-        status = names_copy(n, (lb_str){ (const char *)text.data, text.size }, out, err);
+        status = names_copy(n, (lb_str){ (const char *)text.data, *size = text.size }, out, err);
     lb_buf_free(&text);
     return status;
 }
@@ -256,8 +257,8 @@ static lb_status column_stats(lb_map_names *n, const lb_colstat *stat, lb_column
         out->null_count = (int64_t)stat->null_count;
     if (stat->has_nan_count && stat->nan_count <= INT64_MAX)
         out->nan_count = (int64_t)stat->nan_count;
-    LB_TRY(bound_text(n, stat, false, &out->min, err));
-    LB_TRY(bound_text(n, stat, true, &out->max, err));
+    LB_TRY(bound_text(n, stat, false, &out->min, &out->min_size, err));
+    LB_TRY(bound_text(n, stat, true, &out->max, &out->max_size, err));
     out->min_exact = out->min != NULL && stat->min_exact;
     out->max_exact = out->max != NULL && stat->max_exact;
     return LB_OK;

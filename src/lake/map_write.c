@@ -683,7 +683,7 @@ static lb_status count_entries(map_writer *w, lb_unite *u, lb_error *err)
 }
 
 /* The encapsulated schema of all entries' columns. */
-static lb_status encode_united(const lb_unite *u, lb_buf *out, lb_error *err)
+static lb_status encode_united(lb_unite *u, lb_buf *out, lb_error *err)
 {
     struct ArrowSchema schema = { .release = NULL };
     LB_TRY(lb_unite_schema(u, &schema, err));

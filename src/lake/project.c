@@ -94,6 +94,24 @@ static lb_status project_names(const lb_project_file *f, bool fresh, lb_names *o
     return LB_OK;
 }
 
+/* Of several columns of a name in the table, the file's that stands as far behind its first. */
+static uint64_t project_twin(const lb_project_file *f, uint64_t column, uint64_t place)
+{
+    const lb_table *t = f->project->t;
+    const struct ArrowSchema *file = &f->data->schema;
+    const char *name = t->schema.children[column]->name;
+    const uint64_t *first = lb_names_find(&t->columns, lb_str_of(name));
+
+    for (uint64_t i = first == NULL ? column : *first; i < column && place != PROJECT_ABSENT; i++) {
+        if (strcmp(t->schema.children[i]->name, name) != 0)
+            continue;
+        for (place++; place < (uint64_t)file->n_children && strcmp(file->children[place]->name, name) != 0;)
+            place++;
+        place = place < (uint64_t)file->n_children ? place : PROJECT_ABSENT;
+    }
+    return place;
+}
+
 static lb_status project_want(lb_project_file *f, size_t i, bool fresh, const lb_names *names, lb_error *err)
 {
     const struct ArrowSchema *file = &f->data->schema, *want = f->project->schema.children[i];
@@ -102,16 +120,19 @@ static lb_status project_want(lb_project_file *f, size_t i, bool fresh, const lb
     if (f->project->t->lake || place >= (uint64_t)file->n_children ||
         strcmp(file->children[place]->name, want->name) != 0) {
         const uint64_t *found = lb_names_find(names, lb_str_of(want->name));
-        place = found == NULL ? PROJECT_ABSENT : *found;
+        place = found == NULL ? PROJECT_ABSENT : project_twin(f, place, *found);
     }
     f->places[i] = PROJECT_ABSENT;
     if (place == PROJECT_ABSENT && fresh)
         return lb_fail(err, LB_STALE, LB_NOWHERE, "the file changed, and has no column '%s' any more", want->name);
     if (place == PROJECT_ABSENT)
         return LB_OK;
-    bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0;
+    /* What a format does not read from its text, as the lists of other files, is cast: a column of nothing but nulls goes with all. */
+    const lb_format *format = f->data->format;
+    bool same = strcmp(file->children[place]->format, want->format) == 0 && want->n_children == 0,
+         as = !same && format->reads_as != NULL && format->reads_as(want);
     f->places[i] = f->n_wanted;
-    f->wanted[f->n_wanted++] = (lb_wanted){ .column = place, .as = same || !f->data->format->reads_as ? NULL : want };
+    f->wanted[f->n_wanted++] = (lb_wanted){ .column = place, .as = as ? want : NULL };
     return LB_OK;
 }
 
@@ -162,16 +183,18 @@ static lb_status project_column(const lb_project_file *f, size_t i, struct Arrow
 lb_status lb_project_bring(const lb_project_file *f, struct ArrowArray *batch, struct ArrowArray *out, lb_error *err)
 {
     const lb_project *p = f->project;
-    int code = ArrowArrayInitFromSchema(out, &p->schema, NULL);
+    int code = ArrowArrayInitFromType(out, NANOARROW_TYPE_STRUCT);
 
+    if (code == NANOARROW_OK)
+        code = ArrowArrayAllocateChildren(out, (int64_t)p->n_columns);
     if (code != NANOARROW_OK) {
+        if (out->release != NULL)
+            out->release(out);
         out->release = NULL;
         return lb_fail_arrow(err, code, NULL);
     }
     lb_status status = LB_OK;
     for (size_t i = 0; status == LB_OK && i < p->n_columns; i++) {
-        if (out->children[i]->release != NULL)
-            out->children[i]->release(out->children[i]);
         status = project_column(f, i, batch, out->children[i], err);
     }
     out->length = batch->length;

@@ -84,7 +84,7 @@ static lb_status slice_open_part(slice *s, lb_error *err)
     bool several = false;
 
     if (s->t->lake && s->t->rows != LB_ROWS_UNKNOWN)
-        LB_TRY(lb_stretch_open(s->t, &s->project, s->at, s->end, s->asked_end, &s->stretch, &several, err));
+        LB_TRY(lb_stretch_open(s->t, &s->project, s->at, s->end, &s->stretch, &several, err));
     if (several)
         return LB_OK;
     LB_TRY(lb_table_find_row(s->t, s->at, &s->file, err));
@@ -141,10 +141,11 @@ static lb_status slice_pull_stretch(slice *s, struct ArrowArray *out, lb_error *
     return LB_OK;
 }
 
-/* The rows of a file are given, and more are asked for: what lies behind them matters. */
+/* The rows of a file are given, and more are asked for: what lies behind them matters. In a lake it was told of when the table was
+ * opened, and the rows of the next file are asked for. */
 static lb_status slice_part_tail(const slice *s, lb_error *err)
 {
-    return s->asked_end > s->part_end ? lb_data_tail(s->data, err) : LB_OK;
+    return !s->t->lake && s->asked_end > s->part_end ? lb_data_tail(s->data, err) : LB_OK;
 }
 
 /* All rows are given. A file of none, or one asked for behind its rows, was not opened for that. */
@@ -305,7 +306,7 @@ lb_status lb_table_raw(lb_table *t, const lb_slice *want, lb_write_fn write, voi
         /* A file may end without a line end; the next one's first record begins on a line of its own. */
         if (!sink.binary && sink.last != '\n' && sink.last != '\r' && !raw_write(&sink, "\n", 1))
             return lb_fail(err, LB_CANCELLED, LB_NOWHERE, "writing was stopped");
-        LB_TRY(raw_part(t, file, at - first, next - at, asked_end > next, &sink, err));
+        LB_TRY(raw_part(t, file, at - first, next - at, !t->lake && asked_end > next, &sink, err));
     }
     const bool behind = !t->lake && t->rows != LB_ROWS_UNKNOWN && want->offset >= t->rows && asked_end > t->rows;
     return behind ? lb_data_tail(t->file, err) : LB_OK;

@@ -10,7 +10,6 @@ typedef struct stretch {
     lb_table *t;
     const lb_project *project;
     uint64_t at, end; /* rows of the table left */
-    uint64_t asked_end;
 
     /* The file that holds `at`. */
     uint64_t file, first, next; /* its index, its first row, and that of the one behind it */
@@ -21,7 +20,6 @@ typedef struct stretch {
 /* Rows of one file. */
 typedef struct stretch_run {
     uint64_t file, first, count;
-    bool tail; /* what lies behind the file's last row matters, too */
 } stretch_run;
 
 /* ---------------------------------------------------------------- cutting into runs */
@@ -69,7 +67,7 @@ static lb_status stretch_next(void *user, void *job, bool *there, lb_error *err)
     if (!stretch_fits(s))
         return LB_OK;
     const uint64_t border = stretch_border(s);
-    const stretch_run run = { s->file, s->at - s->first, border - s->at, border == s->next && s->asked_end > border };
+    const stretch_run run = { s->file, s->at - s->first, border - s->at };
     memcpy(job, &run, sizeof run);
     s->at = border;
     *there = true;
@@ -149,8 +147,6 @@ static lb_status stretch_read(void *user, const void *job, lb_ahead_run *to, lb_
         status = lb_project_open(&columns, s->project, data, false, err);
     if (status == LB_OK)
         status = stretch_scan(data, &columns, &run, to, err);
-    if (status == LB_OK && run.tail)
-        status = lb_data_tail(data, err);
     if (status != LB_OK)
         lb_fail_path(err, data->store->path);
     lb_project_close(&columns);
@@ -168,7 +164,7 @@ static void stretch_close(void *user)
     free(s);
 }
 
-lb_status lb_stretch_open(lb_table *t, const lb_project *project, uint64_t at, uint64_t end, uint64_t asked_end,
+lb_status lb_stretch_open(lb_table *t, const lb_project *project, uint64_t at, uint64_t end,
                           struct ArrowArrayStream *out, bool *opened, lb_error *err)
 {
     static const lb_ahead_work work = { stretch_next, stretch_read, stretch_close };
@@ -180,7 +176,7 @@ lb_status lb_stretch_open(lb_table *t, const lb_project *project, uint64_t at, u
     stretch *s = calloc(1, sizeof *s);
     if (s == NULL)
         return lb_fail_nomem(err);
-    *s = (stretch){ .t = t, .project = project, .at = at, .end = end, .asked_end = asked_end };
+    *s = (stretch){ .t = t, .project = project, .at = at, .end = end };
     lb_arena_init(&s->arena, &t->cx->budget);
     lb_status status = stretch_look(s, err);
     *opened = status == LB_OK && stretch_fits(s) && stretch_border(s) < end;

@@ -29,7 +29,9 @@ static lb_status table_open_single(lb_table *t, lb_error *err)
                             .format = t->format,
                             .over = t->over,
                             .single = true,
-                            .memory_map = t->memory_map };
+                            .memory_map = t->memory_map,
+                            .whole = t->rows_only,
+                            .rows_only = t->rows_only };
     if (reason == NULL && t->version != NULL)
         reason = "not listed"; /* a map knows the newest version only */
     if (reason == NULL)
@@ -346,7 +348,7 @@ static lb_status table_build(lb_table *t, lb_error *err)
     }
     lb_map_close(t->map);
     t->map = NULL;
-    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, t->over, &t->map, err);
+    lb_status status = lb_map_build_unsaved(t->cx, t->path, &options, t->over, t->rows_only, &t->map, err);
     if (status != LB_OK)
         return status;
     t->remembered = NULL;
@@ -499,7 +501,7 @@ static void table_note_failures(lb_table *t)
             lb_note(t->cx, "%s/%.*s: %s: %.*s", t->path, (int)LB_MIN(path.size, 200), path.at,
                     lb_entry_has_rows(&entry) ? "read to a torn end" : "left out", (int)LB_MIN(entry.error.size, 400),
                     entry.error.at);
-            t->failed += !lb_entry_has_rows(&entry);
+            t->failed++;
         }
     lb_arena_free(&arena);
 }
@@ -605,6 +607,7 @@ static lb_status table_options(lb_table *t, const char *path, const lb_open_opti
     t->mode = o != NULL ? o->schema : LB_SCHEMA_UNION;
     t->no_map_reason = o != NULL && o->no_map ? "not asked" : NULL;
     t->memory_map = o != NULL && o->memory_map;
+    t->rows_only = o != NULL && o->rows_only;
     return lb_read_options_merge(o != NULL ? o->read : NULL, NULL, &t->over, err);
 }
 
@@ -864,6 +867,7 @@ static lb_status table_file_request(lb_table *t, uint64_t index, lb_arena *arena
                             .listed = true,
                             .index = t->base + index,
                             .memory_map = t->memory_map,
+                            .rows_only = t->rows_only,
                             .fresh_map = t->no_map_reason != NULL };
     LB_TRY(table_view(t, index, arena, &entry, err));
     if (override != NULL)
@@ -1041,7 +1045,8 @@ static lb_status table_need_stats(lb_table *t, lb_error *err)
 }
 
 /* NULL: unknown. */
-static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, const char **out, lb_error *err)
+static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, const char **out, size_t *size,
+                             lb_error *err)
 {
     bool known;
     lb_buf buf;
@@ -1050,7 +1055,7 @@ static lb_status table_bound(lb_table *t, const lb_colstat *stat, bool max, cons
     lb_buf_init(&buf, NULL);
     lb_status status = lb_print_bound(stat, max, &buf, &known, err);
     if (status == LB_OK && known) {
-        *out = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, buf.size });
+        *out = lb_arena_copy(&t->arena, (lb_str){ (const char *)buf.data, *size = buf.size });
         status = *out == NULL ? lb_arena_fail(&t->arena, err) : LB_OK;
     }
     lb_buf_free(&buf);
@@ -1082,8 +1087,8 @@ static lb_status table_column_info(lb_table *t, uint64_t column, lb_column_info 
     out->has_stats = true;
     out->null_count = stat.has_null_count ? (int64_t)stat.null_count : -1;
     out->nan_count = stat.has_nan_count ? (int64_t)stat.nan_count : -1;
-    LB_TRY(table_bound(t, &stat, false, &out->min, err));
-    LB_TRY(table_bound(t, &stat, true, &out->max, err));
+    LB_TRY(table_bound(t, &stat, false, &out->min, &out->min_size, err));
+    LB_TRY(table_bound(t, &stat, true, &out->max, &out->max_size, err));
     out->min_exact = out->min != NULL && stat.min_exact;
     out->max_exact = out->max != NULL && stat.max_exact;
     return LB_OK;

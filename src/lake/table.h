@@ -26,7 +26,7 @@ struct lb_table {
     lb_read_options *over; /* asked; never NULL */
     const char *format;    /* forced; NULL */
     lb_schema_mode mode;
-    bool memory_map;
+    bool memory_map, rows_only;
     const char *no_map_reason;
 
     lb_map *map;                 /* of the lake, or the one that lists the file; NULL */
@@ -38,7 +38,7 @@ struct lb_table {
     const char *root;         /* the folder that the map's paths are below: path, or a folder above it */
     size_t prefix;            /* bytes of those paths that lead to path; 0: the map is path's own */
     uint64_t base, base_row;  /* the first entry of the table in the map, and its first row there */
-    uint64_t n_files, failed; /* failed: could not be read, and have no rows */
+    uint64_t n_files, failed; /* failed: could not be read, or not to their end */
     lb_override *overrides;   /* by ascending index */
     size_t n_overrides;
     uint64_t *first_rows; /* n_files + 1, where the map's do not hold; else NULL */

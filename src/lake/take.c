@@ -53,23 +53,23 @@ static uint64_t take_view_bytes(const struct ArrowArrayView *v)
 }
 
 /* Count a batch, which is held from now on, against the budget. */
-static lb_status take_hold(take *s, const struct ArrowArray *batch, lb_error *err)
+static lb_status take_hold(take *s, struct ArrowArrayView *view, const struct ArrowArray *batch, lb_error *err)
 {
-    struct ArrowArrayView view;
+    struct ArrowError why = { "" };
+    int code = ArrowArrayViewSetArray(view, batch, &why);
 
-    lb_status status = lb_view_open(&s->project.schema, batch, &view, err);
-    uint64_t bytes = status == LB_OK ? take_view_bytes(&view) : 0;
-    ArrowArrayViewReset(&view);
-    LB_TRY(status);
+    if (code != NANOARROW_OK)
+        return lb_fail_arrow(err, code, &why);
+    const uint64_t bytes = take_view_bytes(view);
     if (!lb_budget_take(&s->k.t->cx->budget, bytes))
         return lb_fail(err, LB_BUDGET, LB_NOWHERE, "the rows of a window pass the memory limit");
     atomic_fetch_add(&s->held, bytes);
     return LB_OK;
 }
 
-/* Keep a batch of the file as one of the result's; `batch` is released. */
-static lb_status take_keep(take *s, lb_take_segment *g, const lb_take_part *p, struct ArrowArray *batch, size_t done,
-                           lb_error *err)
+/* Keep a batch of the file as one of the result's; `batch` is released. `view`: one of the result's type. */
+static lb_status take_keep(take *s, lb_take_segment *g, const lb_take_part *p, struct ArrowArrayView *view,
+                           struct ArrowArray *batch, size_t done, lb_error *err)
 {
     struct ArrowArray out = { 0 };
 
@@ -89,7 +89,7 @@ static lb_status take_keep(take *s, lb_take_segment *g, const lb_take_part *p, s
         g->cap_batches = cap;
     }
     g->batches[g->n_batches++] = out;
-    return take_hold(s, &g->batches[g->n_batches - 1], err);
+    return take_hold(s, view, &g->batches[g->n_batches - 1], err);
 }
 
 /* What is needed of a batch of all rows from `row` on: the wanted rows, of which `done` are passed. */
@@ -137,7 +137,7 @@ static lb_status take_pull(take *s, const lb_take_segment *g, const lb_take_part
 }
 
 static lb_status take_pull_all(take *s, lb_take_segment *g, const lb_take_part *p, struct ArrowArrayStream *stream,
-                               const struct ArrowSchema *schema, lb_error *err)
+                               const struct ArrowSchema *schema, struct ArrowArrayView *view, lb_error *err)
 {
     size_t done = 0, n = g->end - g->first;
     uint64_t row = s->w.rows[g->first];
@@ -154,7 +154,7 @@ static lb_status take_pull_all(take *s, lb_take_segment *g, const lb_take_part *
             batch.release(&batch);
             return status;
         }
-        LB_TRY(take_keep(s, g, p, &batch, done, err));
+        LB_TRY(take_keep(s, g, p, view, &batch, done, err));
         done += rows;
     }
     return done == n ? LB_OK : lb_fail(err, LB_INTERNAL, LB_NOWHERE, "a format gave more rows than it was asked for");
@@ -183,11 +183,19 @@ static lb_status take_part(take *s, lb_take_segment *g, const lb_take_part *p, l
 {
     struct ArrowArrayStream stream = { 0 };
     struct ArrowSchema schema = { 0 };
+    struct ArrowArrayView view;
+    struct ArrowError why = { "" };
 
     LB_TRY(take_scan(s, g, p, &stream, err));
+    ArrowArrayViewInitFromType(&view, NANOARROW_TYPE_UNINITIALIZED);
     lb_status status = lb_stream_schema(&stream, &schema, err);
+    if (status == LB_OK) {
+        int code = ArrowArrayViewInitFromSchema(&view, &s->project.schema, &why);
+        status = code == NANOARROW_OK ? LB_OK : lb_fail_arrow(err, code, &why);
+    }
     if (status == LB_OK)
-        status = take_pull_all(s, g, p, &stream, &schema, err);
+        status = take_pull_all(s, g, p, &stream, &schema, &view, err);
+    ArrowArrayViewReset(&view);
     if (schema.release != NULL)
         schema.release(&schema);
     stream.release(&stream);

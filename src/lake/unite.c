@@ -19,6 +19,8 @@ typedef struct united {
     bool any_bounds;         /* some file has values that have bounds */
     bool nans_unknown;       /* of some file with values */
     uint64_t rows;           /* of the files that have it */
+    uint64_t stamp;          /* of the file that had it last */
+    size_t next;             /* the next column of the same name; 0: none */
     lb_str first_file;
 } united;
 
@@ -28,6 +30,7 @@ struct lb_unite {
     lb_buf columns; /* united */
     lb_names names; /* of the columns, with their places */
     uint64_t rows, files;
+    uint64_t stamp;          /* of the file at hand: counts up */
     struct ArrowSchema head; /* has the metadata of the first file's schema, and no columns */
     /* The schema taken in last: most files have the one before. */
     lb_buf last_bytes;
@@ -93,22 +96,49 @@ static lb_status unite_keep(lb_unite *u, lb_str text, lb_str *out, lb_error *err
 
 /* ---------------------------------------------------------------- names */
 
-/* The united column of a name, a new one if need be. */
-static lb_status unite_find(lb_unite *u, const char *name, size_t *out, bool *is_new, lb_error *err)
+static lb_status unite_append(lb_unite *u, lb_error *err)
+{
+    const united fresh = { .stat_known = true };
+
+    return lb_buf_append(&u->columns, &fresh, sizeof fresh, err);
+}
+
+/* The file at hand has a column of this name already: its second goes to the second of that name, and so on. */
+static lb_status unite_find_twin(lb_unite *u, size_t *column, bool *is_new, lb_error *err)
+{
+    size_t last = *column;
+
+    while (unite_columns(u)[last].stamp == u->stamp && unite_columns(u)[last].next != 0)
+        last = unite_columns(u)[last].next;
+    *is_new = unite_columns(u)[last].stamp == u->stamp;
+    *column = *is_new ? lb_unite_count(u) : last;
+    if (!*is_new)
+        return LB_OK;
+    LB_TRY(unite_append(u, err));
+    unite_columns(u)[last].next = *column;
+    return LB_OK;
+}
+
+/* The united column of a name, a new one if need be; `*twin`: of several of that name in this file it is not the first. */
+static lb_status unite_find(lb_unite *u, const char *name, size_t *out, bool *is_new, bool *twin, lb_error *err)
 {
     const uint64_t *found = lb_names_find(&u->names, lb_str_of(name));
-    const united fresh = { .stat_known = true };
     lb_str kept;
 
     *is_new = found == NULL;
     *out = found != NULL ? (size_t)*found : lb_unite_count(u);
-    if (found != NULL)
-        return LB_OK;
-    kept = (lb_str){ lb_arena_copy(&u->arena, lb_str_of(name)), strlen(name) };
-    if (kept.at == NULL)
-        return lb_arena_fail(&u->arena, err);
-    LB_TRY(lb_names_add(&u->names, kept, *out, NULL, err));
-    return lb_buf_append(&u->columns, &fresh, sizeof fresh, err);
+    *twin = found != NULL && unite_columns(u)[*found].stamp == u->stamp;
+    if (*twin)
+        LB_TRY(unite_find_twin(u, out, is_new, err));
+    if (found == NULL) {
+        kept = (lb_str){ lb_arena_copy(&u->arena, lb_str_of(name)), strlen(name) };
+        if (kept.at == NULL)
+            return lb_arena_fail(&u->arena, err);
+        LB_TRY(lb_names_add(&u->names, kept, *out, NULL, err));
+        LB_TRY(unite_append(u, err));
+    }
+    unite_columns(u)[*out].stamp = u->stamp;
+    return LB_OK;
 }
 
 /* ---------------------------------------------------------------- statistics */
@@ -470,12 +500,15 @@ static lb_status unite_meet(lb_unite *u, united *c, const struct ArrowSchema *fi
     return unite_set_field(u, c, &made, err);
 }
 
-static const lb_colstat *unite_stat_of(const lb_colstats *stats, const char *name, uint64_t hint)
+/* `twin`: the first of that name is another column. */
+static const lb_colstat *unite_stat_of(const lb_colstats *stats, const char *name, uint64_t hint, bool twin)
 {
     lb_str wanted = lb_str_of(name);
 
     if (hint < stats->count && lb_str_equal(stats->items[hint].name, wanted))
         return &stats->items[hint];
+    if (twin)
+        return NULL;
     for (uint64_t i = 0; i < stats->count; i++)
         if (lb_str_equal(stats->items[i].name, wanted))
             return &stats->items[i];
@@ -485,11 +518,11 @@ static const lb_colstat *unite_stat_of(const lb_colstats *stats, const char *nam
 static lb_status unite_field(lb_unite *u, const struct ArrowSchema *field, int64_t place, const lb_entry *entry,
                              const lb_colstats *stats, lb_error *err)
 {
-    const lb_colstat *stat = unite_stat_of(stats, field->name, (uint64_t)place);
     size_t column;
-    bool is_new;
+    bool is_new, twin;
 
-    LB_TRY(unite_find(u, field->name, &column, &is_new, err));
+    LB_TRY(unite_find(u, field->name, &column, &is_new, &twin, err));
+    const lb_colstat *stat = unite_stat_of(stats, field->name, (uint64_t)place, twin);
     united *c = &unite_columns(u)[column];
     if (is_new) {
         c->inferred = lb_entry_is_inferred(entry, field);
@@ -533,9 +566,10 @@ static lb_status unite_keep_metadata(lb_unite *u, lb_error *err)
 
 lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *stats, lb_error *err)
 {
-    if (entry->error.size != 0 || entry->arrow_schema.size == 0)
+    if (entry->arrow_schema.size == 0)
         return LB_OK;
     LB_TRY(unite_decode(u, entry, err));
+    u->stamp++;
     if (u->head.release == NULL)
         LB_TRY(unite_keep_metadata(u, err));
     if (u->mode == LB_SCHEMA_STRICT && u->files != 0 && (uint64_t)u->last.n_children < lb_unite_count(u))
@@ -544,6 +578,10 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
                                     (int)entry->rel_path.size, entry->rel_path.at, (long long)u->last.n_children,
                                     u->last.n_children == 1 ? "" : "s", lb_unite_count(u)),
                             err);
+    /* At once: of many columns, growing would hold two copies for a while. */
+    const size_t n = (size_t)u->last.n_children, have = lb_unite_count(u);
+    if (n > have)
+        LB_TRY(lb_buf_reserve(&u->columns, (n - have) * sizeof(united), err));
     for (int64_t i = 0; i < u->last.n_children; i++)
         LB_TRY(unite_field(u, u->last.children[i], i, entry, stats, err));
     u->rows += entry->total_rows == LB_ROWS_UNKNOWN ? 0 : entry->total_rows;
@@ -551,10 +589,20 @@ lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *st
     return LB_OK;
 }
 
-lb_status lb_unite_schema(const lb_unite *u, struct ArrowSchema *out, lb_error *err)
+/* Forget the schema taken in last; the next file's is decoded again. */
+static void unite_forget_last(lb_unite *u)
+{
+    if (u->last.release != NULL)
+        u->last.release(&u->last);
+    u->last.release = NULL;
+    lb_buf_free(&u->last_bytes);
+}
+
+lb_status lb_unite_schema(lb_unite *u, struct ArrowSchema *out, lb_error *err)
 {
     size_t n = lb_unite_count(u);
 
+    unite_forget_last(u);
     LB_TRY(lb_schema_struct(out, (int64_t)n, err));
     lb_status status = lb_fail_arrow(err, ArrowSchemaSetMetadata(out, u->head.metadata), NULL);
     for (size_t i = 0; status == LB_OK && i < n; i++) {

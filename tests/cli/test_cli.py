@@ -243,6 +243,13 @@ def test_json_reports(data):
     assert made["bytes"] == sum(p.stat().st_size for p in (data / "data").rglob("*.csv"))
     assert report("count", "data", "data.csv", cwd=data) == {
         "files": [{"path": "data", "rows": 200}, {"path": "data.csv", "rows": 100}], "rows": 300}
+    # Counting does not look at values: neither in a file nor in a folder without a map.
+    (data / "words.csv").write_text("id,price\nno number,1\n2,x\n")
+    (data / "unmapped").mkdir()
+    (data / "unmapped" / "words.csv").write_text("id,price\nno number,1\n2,x\n")
+    for path in ("words.csv", "unmapped"):
+        assert report("count", path, "--column", "id=int64", cwd=data)["rows"] == 2
+    assert run("schema", "words.csv", "--column", "id=int64", cwd=data)[0] == 3
     schema = report("schema", "data", cwd=data)
     assert schema["rows"] == 200 and [c["name"] for c in schema["columns"]] == ["id", "price"]
     assert list(schema) == ["rows", "columns"] and list(schema["columns"][0]) == ["name", "type", "nullable"]
@@ -372,6 +379,23 @@ def test_interrupt_leaves_nothing_behind(tmp_path):
     assert p.returncode == 130 and out == b""
     assert err.startswith(b"lakebed: ") and err.count(b"\n") <= 2
     assert sorted(set(os.listdir(lake)) - {".br_map.lock"}) == files
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGHUP], [signal.SIGTERM] * 2, [signal.SIGINT, signal.SIGTERM]])
+def test_signals_leave_no_file_behind(tmp_path, signals):
+    """A file that is being written goes, also where a signal comes to the process and to its group."""
+    (tmp_path / "a.csv").write_text("a,b\n" + "".join("%d,some text\n" % i for i in range(400000)))
+    p = subprocess.Popen([LAKEBED, "slice", "a.csv", "-o", "b.ndjson", "-j", "1"], stderr=subprocess.PIPE, cwd=tmp_path,
+                         env=environment())
+    while len(os.listdir(tmp_path)) == 1 and p.poll() is None:
+        time.sleep(0.001)
+    for number in signals:
+        p.send_signal(number)
+    _, err = p.communicate(timeout=60)
+    if p.returncode == 0:
+        pytest.skip("the file was written before the signal came")
+    assert p.returncode in {128 + number for number in signals} and re.fullmatch(rb"lakebed: (a.csv: )?cancelled\n", err)
+    assert os.listdir(tmp_path) == ["a.csv"]
 
 
 if __name__ == "__main__":

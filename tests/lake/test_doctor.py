@@ -954,12 +954,13 @@ def test_a_full_disk(tmp_path):
     """No room for the new map: an error, the former map whole, nothing left over."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True, check=False)
     if made.returncode != 0:
         pytest.skip("a small disk cannot be mounted here")
     try:
         for i in range(40):
             (disk / ("%02d.csv" % i)).write_text(HEAD + records(i, 5))
+        (disk / "wide.csv").write_text(2 * (",".join("%d" % i for i in range(2500)) + "\n"))
         run("map", "-q", disk)
         before = (disk / MAP).read_bytes()
         append(disk / "00.csv")
@@ -971,11 +972,13 @@ def test_a_full_disk(tmp_path):
             pass
         _, err = run("doctor", disk, "--heal", status=4)
         assert "space" in err
+        _, err = run("map", disk, status=4)  # larger than what is written at once
+        assert MAP in err and "space" in err
         assert (disk / MAP).read_bytes() == before
         assert [n for n in os.listdir(disk) if "tmp" in n or n == OLD] == []
         os.unlink(disk / "fill")
         doctor(disk, "--heal")
-        assert len(rows_of(disk)) == 40 * 5 + 7
+        assert len(rows_of(disk)) == 40 * 5 + 7 + 1
     finally:
         subprocess.run(["umount", disk], check=True)
 

@@ -241,6 +241,79 @@ def test_typed_columns(tmp_path):
         assert list(map(same, rows_of("slice", lake))) == expected * len(names)
 
 
+# Types that delimited text is not read as, with a value of each.
+OTHERS = [
+    pa.array([[1, 2]], pa.list_(pa.int32())),
+    pa.array([[1, 2]], pa.list_(pa.int32(), 2)),
+    pa.array([{"x": 1}]),
+    pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+    pa.array(["long"], pa.large_string()),
+    pa.array([b"long"], pa.large_binary()),
+    pa.array([b"four"], pa.binary(4)),
+    pa.array([1.5], pa.float16()),
+    pa.array([dt.timedelta(seconds=1)]),
+    pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda array: str(array.type).split("<")[0])
+@pytest.mark.parametrize("text", ["id,v\n1,\n", "id,v\n"])
+def test_no_values_go_with_every_type(tmp_path, other, text):
+    """A column of text without a value is one of nulls beside a column of any type."""
+    (tmp_path / "text.csv").write_text(text)
+    for name in ("a.arrow", "z.arrow"):
+        table = pa.table({"id": pa.array([2]), "v": other})
+        with pa.ipc.new_file(tmp_path / name, table.schema) as out:
+            out.write_table(table)
+        for built in (False, True):
+            if built:
+                run("map", "-q", tmp_path)
+            rows = rows_of("slice", tmp_path)
+            assert [row["v"] for row in rows if row["id"] == 1] == [None] * (text.count("\n") - 1)
+            assert all(row["v"] is not None for row in rows if row["id"] == 2)
+            assert rows_of("take", tmp_path, len(rows) - 1, 0) == [rows[-1], rows[0]]
+        os.unlink(tmp_path / MAP)
+
+
+def pairs_of(*args):
+    """Rows with all columns of a name."""
+    out, _ = run(*args, "--to", "ndjson", "--quiet")
+    return [json.loads(line, object_pairs_hook=list) for line in out.splitlines()]
+
+
+def test_columns_of_one_name(tmp_path):
+    """A file may have several columns of a name: each is one of the directory too, with its values and its bounds."""
+    table = pa.Table.from_arrays([pa.array([1, 2]), pa.array(["x", "y"]), pa.array([3, 4]), pa.array([5, None])], ["a", "b", "a", "a"])
+    alone = [[("a", 1), ("b", "x"), ("a", 3), ("a", 5)], [("a", 2), ("b", "y"), ("a", 4), ("a", None)]]
+    with pa.ipc.new_file(tmp_path / "m.arrow", table.schema) as out:
+        out.write_table(table)
+    pa.parquet.write_table(table, tmp_path / "n.parquet")
+    (tmp_path / "o.csv").write_text("b,a\nz,6\n")
+    pa.parquet.write_table(table.select([3, 1]), tmp_path / "p.parquet")
+    lake = alone * 2 + [[("a", 6), ("b", "z"), ("a", None), ("a", None)],
+                        [("a", 5), ("b", "x"), ("a", None), ("a", None)], [("a", None), ("b", "y"), ("a", None), ("a", None)]]
+    for built in (False, True):
+        if built:
+            run("map", "-q", tmp_path)
+        assert pairs_of("slice", tmp_path) == lake
+        assert pairs_of("take", tmp_path, 6, 4, 1) == [lake[6], lake[4], lake[1]]
+        assert pairs_of("slice", tmp_path, "--columns", "b,a") == [[row[1], row[0]] for row in lake]
+        for path, first in ((tmp_path, ("1", "6", 1)), (tmp_path / "m.arrow", ("1", "2", 0)), (tmp_path / "n.parquet", ("1", "2", 0))):
+            columns = json.loads(run("stats", path, "--json")[0])["columns"]
+            missing = 0 if first[2] == 0 else 3
+            assert [(c["name"], c["min"], c["max"], c["nulls"]) for c in columns] == [
+                ("a", *first), ("b", "x", "y" if missing == 0 else "z", 0), ("a", "3", "4", missing),
+                ("a", "5", "5", 1 if missing == 0 else 5)]
+
+
+def test_dates_of_text_beside_dates_in_milliseconds(tmp_path):
+    (tmp_path / "text.csv").write_text("d\n2024-02-29\n")
+    table = pa.table({"d": pa.array([dt.date(1969, 12, 31)], pa.date64())})
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as out:
+        out.write_table(table)
+    assert [row["d"][:10] for row in rows_of("slice", tmp_path)] == ["1969-12-31", "2024-02-29"]
+
+
 # ---------------------------------------------------------------- the doctor
 
 def report(lake, *args, status=1):

@@ -53,8 +53,9 @@ def test_rows_by_number(lake):
             lake[i]
     with pytest.raises(TypeError):
         lake["n"]
-    with pytest.raises(TypeError):
-        lake[1.5]
+    for bad in (1.5, None, b"n"):
+        with pytest.raises(TypeError, match="row"):
+            lake[bad]
 
 
 def test_ranges_are_python_s(lake):
@@ -90,10 +91,31 @@ def test_take(lake):
         lake.take([-1])
     with pytest.raises(TypeError):
         lake.take(["1"])
-    with pytest.raises(TypeError):
-        lake.take("12")
+    for bad in ("12", 12, None, 1.5):
+        with pytest.raises(TypeError, match="whole numbers"):
+            lake.take(bad)
     with pytest.raises(ValueError, match=str(N)):
         lake.take([N])
+
+
+def test_no_columns_are_not_all_columns(lake):
+    with pytest.raises(ValueError, match="columns"):
+        lake.select([])
+
+
+def test_bounds_hold_nul_characters(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a\n\"x\0z\"\nx\0y\n")
+    stats = br.open(tmp_path / "a.csv").stats["a"]
+    assert (stats.min, stats.max) == ("x\0y", "x\0z")
+
+
+def test_a_torn_file_of_a_lake(tmp_path):
+    """Its rows are those of the lake too, and the files behind it are read."""
+    (tmp_path / "a.ndjson").write_text('{"a":1,"b":"x"}\n{"a":')
+    (tmp_path / "b.csv").write_text("a\n2\n")
+    with pytest.warns(br.LakebedWarning, match="torn"):
+        table = br.open(tmp_path)
+    assert table[:].to_pylist() == list(table) == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
 
 
 def test_take_of_arrow_and_of_buffers(lake):

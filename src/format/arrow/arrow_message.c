@@ -64,6 +64,11 @@ static lb_status message_fill(lb_reader *r, uint64_t offset, uint64_t size, lb_a
     if (size == have)
         return LB_OK;
     LB_TRY(lb_buf_reserve(&m->bytes, (size_t)size - have, err));
+    if (r->file != NULL && offset + have <= r->file->size && size - have <= r->file->size - offset - have) {
+        memcpy(m->bytes.data + have, r->file->at + offset + have, (size_t)size - have);
+        m->bytes.size = (size_t)size;
+        return LB_OK;
+    }
     LB_TRY(lb_store_read(r->store, offset + have, m->bytes.data + have, (size_t)size - have, &got, err));
     m->bytes.size = have + got;
     return LB_OK;

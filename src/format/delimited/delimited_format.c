@@ -322,14 +322,21 @@ lb_status delim_suggest(lb_reader *r, char *out, char *why, size_t cap, lb_error
 
 /* ---------------------------------------------------------------- handlers */
 
+static bool format_reads_as(const struct ArrowSchema *type)
+{
+    delim_target target;
+
+    return delim_target_of(type, &target, NULL) == LB_OK;
+}
+
 static const char *const format_options[] = { "delimiter", "quote",  "escape", "header",   "no-header",
                                               "encoding",  "ragged", "types",  "all-text", "null",
                                               "decimal",   "column", NULL };
 
-#define FORMAT_FUNCTIONS                                                                                         \
-    .options = format_options, .text = true, .reads_as = true, .reads_all = true, .sniff = format_sniff,         \
-    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .take = delim_scan, \
-    .extents = delim_extents, .raw = delim_raw, .adapt = lb_adapt_types, .suggest = delim_suggest,               \
+#define FORMAT_FUNCTIONS                                                                                            \
+    .options = format_options, .text = true, .reads_as = format_reads_as, .reads_all = true, .sniff = format_sniff, \
+    .open = format_open, .survey = delim_survey, .extend = delim_extend, .scan = delim_scan, .take = delim_scan,    \
+    .extents = delim_extents, .raw = delim_raw, .adapt = lb_adapt_types, .suggest = delim_suggest,                  \
     .close = format_close
 
 #define FORMAT_HANDLER(id, ext, character, null_words)                                                           \

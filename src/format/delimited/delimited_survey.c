@@ -512,7 +512,7 @@ void survey_begin(survey *s, lb_reader *r, const lb_survey_options *options, lb_
     lb_buf_init(&s->owed.seen, budget);
     lb_block_builder_init(&s->blocks, budget);
     const bool declared = r->options != NULL && r->options->n_columns != 0;
-    s->structure_only = r->values.text && options->stats == LB_STATS_OFF && !declared;
+    s->structure_only = options->stats == LB_STATS_OFF && (options->rows_only || (r->values.text && !declared));
     delim_typing_init(&s->typing, &r->dialect, &r->values, &s->scratch);
 }
 
