@@ -467,10 +467,10 @@ typedef struct lb_open_options {
      * memory limit. While rows are in use the files must neither be changed nor made shorter: a page that is no longer there
      * kills the process (SIGBUS). Other formats are read as ever. */
     bool memory_map;
-    lb_schema_mode schema;
     /* Only lb_table_count and lb_table_rows are going to be asked: what no map describes is read for its rows alone, in a fraction of the
      * time. Columns of text files may then be told as text, and values that do not fit a declared type pass unseen. */
     bool rows_only;
+    lb_schema_mode schema;
 } lb_open_options;
 
 /* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row space in map order. A map is found from the file upwards
