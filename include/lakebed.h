@@ -473,9 +473,9 @@ typedef struct lb_open_options {
     lb_schema_mode schema;
 } lb_open_options;
 
-/* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row space in map order. A map is found from the file upwards
- * and used for files that have not changed since (size, mtime, ctime, hash of the block's start); otherwise
- * a file is surveyed first: whole up to 256 MiB, else its first 16 MiB.
+/* Open a data file, a Lance dataset (PATH@VERSION: an older version, by number, tag or time), or a directory as one row
+ * space in map order. A map is found from the file upwards and used for files that have not changed since (size, mtime,
+ * ctime, hash of the block's start); otherwise a file is surveyed first: whole up to 256 MiB, else its first 16 MiB.
  * Errors: NOTFOUND, IO, UNSUPPORTED, CORRUPT, USAGE (options). */
 LB_API lb_status lb_open(lb_context *cx, const char *path, const lb_open_options *options, lb_table **out,
                          lb_error *err);

@@ -23,7 +23,8 @@ typedef struct lb_unpacked_point {
 lb_status lb_store_open_unpacked(lb_context *cx, lb_store *packed, const lb_container *container, lb_store **out,
                                  lb_error *err);
 
-/* Give the restart points that were found before, ascending, of which copies are kept; before the first read. None are noted then. Errors: NOMEM. */
+/* Give the restart points that were found before, ascending, of which copies are kept; before the first read. None are
+ * noted then. Errors: NOMEM. */
 lb_status lb_unpacked_know(lb_store *view, const lb_unpacked_point *points, size_t n, lb_error *err);
 
 /* Where the file itself tells the sizes of its frames (BGZF, Zstandard in frames with sizes, xz in blocks), know them as above, and

@@ -13,8 +13,9 @@ typedef struct lb_unite lb_unite;
 lb_status lb_unite_new(lb_schema_mode mode, lb_unite **out, lb_error *err);
 void lb_unite_free(lb_unite *u);
 
-/* Take in one file, in map order. `stats` are its columns' (may be empty). Entries without a schema, as those of files that could not be read, are left out. Errors: CORRUPT
- * (LB_SCHEMA_STRICT: the first difference, naming both files; a schema that does not decode). */
+/* Take in one file, in map order. `stats` are its columns' (may be empty). Entries without a schema, as those of files
+ * that could not be read, are left out. Errors: CORRUPT (LB_SCHEMA_STRICT: the first difference, naming both files; a
+ * schema that does not decode). */
 lb_status lb_unite_add(lb_unite *u, const lb_entry *entry, const lb_colstats *stats, lb_error *err);
 
 /* The united schema, owned by the caller. Columns of nothing but nulls keep the null type. Its metadata is that of the first
