@@ -336,9 +336,9 @@ static lb_status registry_add(lb_context *cx, const char *ext, lb_format *format
     pthread_mutex_lock(&cx->registry_lock);
     if (cx->registry == NULL)
         cx->registry = calloc(1, sizeof *cx->registry);
+    cx->registry_free = registry_free; /* also where the handler got no memory */
     bool added = h != NULL && cx->registry != NULL;
     if (added) {
-        cx->registry_free = registry_free;
         registered_handler *old = registry_find(cx, lb_str_of(ext));
         if (old != NULL)
             old->active = false;
