@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "json_out.h"
 
@@ -121,19 +120,6 @@ static bool same_file(const struct stat *out, const char *path)
     return stat(path, &in) == 0 && in.st_dev == out->st_dev && in.st_ino == out->st_ino;
 }
 
-/* Is `dir` the folder of a Lance dataset? */
-static bool is_dataset(const char *dir)
-{
-    static const char *const signs[] = { "_versions", "_latest.manifest" };
-    bool found = false;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs && !found; i++) {
-        char *sign = cli_format("%s/%s", dir, signs[i]);
-        found = access(sign, F_OK) == 0;
-        free(sign);
-    }
-    return found;
-}
-
 /* Files that no rows may go over, whatever is read: maps with what stands beside them, and what a Lance dataset consists of, which
  * lies up to three folders deep. */
 static int refuse_kept(cli *c, const char *file)
@@ -148,7 +134,7 @@ static int refuse_kept(cli *c, const char *file)
         result = report_usage(c, "\"%s\" is the map of its directory; give another name to --output", file);
     for (int depth = 0; result == EXIT_DONE && depth < DATASET_DEPTH && slash != NULL && slash != real; depth++) {
         *slash = '\0';
-        if (is_dataset(real))
+        if (lb_dataset_exists(real))
             result = report_usage(c, "\"%s\" is a file of a Lance dataset; give another name to --output", file);
         slash = strrchr(real, '/');
     }

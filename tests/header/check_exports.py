@@ -33,8 +33,8 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     for name in ("header", "library", "nm", "cc"):
         options.add_argument("--" + name, required=True)
-    options = options.parse_args()
-    says, has = declared(options.cc, options.header), exported(options.nm, options.library)
+    given = vars(options.parse_args())
+    says, has = declared(given["cc"], given["header"]), exported(given["nm"], given["library"])
     faults = ["exported, but not named lb_*: " + name for name in sorted(has) if not name.startswith("lb_")]
     faults += ["exported, but not declared in lakebed.h: " + name for name in sorted(has - says)]
     faults += ["declared in lakebed.h, but not in the library: " + name for name in sorted(says - has)]
